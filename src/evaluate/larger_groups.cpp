@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,8 +53,12 @@ struct TrainingRows {
 Result<TrainingRows> load_training(const dataset::Dataset& training,
                                    const std::vector<std::string>& tables) {
   TrainingRows out;
-  for (const std::string& name : tables) {
-    auto table = dataset::load_group_table(training, name);
+  for (auto name = tables.begin(); name != tables.end(); ++name) {
+    if (std::find(tables.begin(), name, *name) != name) {
+      return invalid_input(
+          fmt::format("--train-table names {} twice: its rows would be counted twice", *name));
+    }
+    auto table = dataset::load_group_table(training, *name);
     if (!table) {
       return tl::unexpected(table.error());
     }
@@ -62,6 +68,17 @@ Result<TrainingRows> load_training(const dataset::Dataset& training,
   return out;
 }
 
+// A model that is trained without the members of a group has not seen its row.
+bool is_trained_on(const dataset::Dataset& training,
+                   const dataset::Dataset& tested,
+                   const LargerGroupsRequest& request,
+                   const std::string& name) {
+  const auto& tables = request.train_tables;
+  std::error_code unreadable;
+  return !request.unseen_members && std::find(tables.begin(), tables.end(), name) != tables.end() &&
+         std::filesystem::equivalent(training.folder, tested.folder, unreadable);
+}
+
 Result<std::vector<dataset::GroupTable>> load_tests(const dataset::Dataset& training,
                                                     const dataset::Dataset& tested,
                                                     const LargerGroupsRequest& request,
@@ -69,6 +86,12 @@ Result<std::vector<dataset::GroupTable>> load_tests(const dataset::Dataset& trai
   const bool chosen = !request.test_tables.empty();
   std::vector<dataset::GroupTable> tables;
   for (const std::string& name : chosen ? request.test_tables : list_group_tables(tested)) {
+    if (chosen && is_trained_on(training, tested, request, name)) {
+      return invalid_input(
+          fmt::format("protocol larger-groups would train on table {} and test on the same rows: "
+                      "name another one with --table or --train-table, or use --unseen-members",
+                      name));
+    }
     auto table = load_for(training, tested, name);
     if (!table) {
       return tl::unexpected(table.error());

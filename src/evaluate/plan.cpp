@@ -213,6 +213,12 @@ Result<EvaluationPlan> make_plan(const dataset::Dataset& dataset, const PlanRequ
                       .trials = {},
                       .noise = noise_of(*table)};
   if (request.protocol == "transfer") {
+    if (request.train_table == request.table) {
+      return invalid_input(
+          fmt::format("protocol transfer would train on table {} and test on the same rows: name "
+                      "another one with --table or --train-table",
+                      request.table));
+    }
     auto training = dataset::load_group_table(dataset, request.train_table);
     if (!training) {
       return tl::unexpected(training.error());

@@ -121,6 +121,16 @@ TEST(Plan, OnlyGpt2TargetsAreScoredOnItsTableUnlessAllAreAskedFor) {
   EXPECT_EQ(make_plan(kace(), all)->trials.size(), 24U);
 }
 
+TEST(Plan, TransferDoesNotTestTheRowsItTrainsOn) {
+  PlanRequest request;
+  request.protocol = "transfer";
+  request.table = request.train_table = "triples";
+  const auto plan = make_plan(kace(), request);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().code, ErrorCode::InvalidInput);
+  EXPECT_NE(plan.error().message.find("test on the same rows"), std::string::npos);
+}
+
 TEST(Plan, BadRequestsAreNamed) {
   PlanRequest request;
   request.protocol = "nonsense";

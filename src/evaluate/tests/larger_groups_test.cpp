@@ -54,6 +54,20 @@ TEST(LargerGroups, TakesTheTablesLargerThanTheTrainedBySize) {
   EXPECT_EQ(judge({.model = "share"}).size(), 11U);
 }
 
+TEST(LargerGroups, NoRowIsTrainedOnAndTested) {
+  LargerGroupsRequest request{
+      .model = "share", .train_tables = {"pairs", "triples"}, .test_tables = {"triples"}};
+  const dataset::Dataset& one = bundled("h200");
+  const auto same = judge_larger_groups(one, one, request);
+  ASSERT_FALSE(same.has_value());
+  EXPECT_EQ(same.error().code, ErrorCode::InvalidInput);
+  EXPECT_NE(same.error().message.find("test on the same rows"), std::string::npos);
+  request.train_tables = {"pairs", "pairs"};
+  const auto twice = judge_larger_groups(one, one, request);
+  ASSERT_FALSE(twice.has_value());
+  EXPECT_NE(twice.error().message.find("counted twice"), std::string::npos);
+}
+
 TEST(LargerGroups, AModelTrainedWithoutTheMembersKnowsLess) {
   LargerGroupsRequest request{.model = "share", .test_tables = {"fives"}};
   const auto seen = judge(request);
