@@ -120,6 +120,7 @@ Result<void> check_options(const EvaluateOptions& options, const std::string& pr
           options.train_fraction.has_value(),
           {"random", "triples-ratio", "file"}},
       Use{"--seeds", !options.seeds.empty(), {"pairs-n-occur", "random", "mps-split"}},
+      Use{"--train-table", options.train_table.has_value(), {"transfer", "larger-groups"}},
       Use{"--test-data", options.test_data.has_value(), {"larger-groups"}},
       Use{"--unseen-members", options.unseen_members, {"larger-groups"}},
       Use{"--splits", !options.splits_file.empty(), {"file"}}};
@@ -132,16 +133,22 @@ Result<void> check_options(const EvaluateOptions& options, const std::string& pr
                                        fmt::join(known, ", ")));
     }
   }
-  const bool for_rows =
-      !options.table.empty() || !options.targets.empty() || options.per_target || options.ablation;
+  if (options.objective == "weighted") {
+    return invalid_input(
+        "--objective weighted needs weights, which evaluate does not take; use throughput, "
+        "normalized or max-min");
+  }
+  const bool for_rows = !options.table.empty() || !options.targets.empty() || options.per_target ||
+                        options.ablation || options.objective;
   if (protocol == "mps-split" && for_rows) {
     return invalid_input(
-        "protocol mps-split does not use --table, --targets, --per-target and --ablation");
+        "protocol mps-split does not use --table, --targets, --objective, --per-target and "
+        "--ablation");
   }
   if (protocol == "larger-groups" &&
-      (!options.targets.empty() || options.per_target || options.ablation)) {
+      (!options.targets.empty() || options.objective || options.per_target || options.ablation)) {
     return invalid_input(
-        "protocol larger-groups does not use --targets, --per-target and --ablation");
+        "protocol larger-groups does not use --targets, --objective, --per-target and --ablation");
   }
   return {};
 }
@@ -164,7 +171,7 @@ Result<evaluate::PlanRequest> to_request(const EvaluateOptions& options) {
   } else if (request.protocol == "triples-ratio" || request.protocol == "transfer") {
     request.table = "triples";
   }
-  request.train_table = options.train_table;
+  request.train_table = options.train_table.value_or(request.train_table);
   request.n_occur = options.n_occur;
   request.train_fraction = options.train_fraction;
   request.splits_file = options.splits_file;
@@ -186,7 +193,7 @@ bool all_requested(const EvaluateOptions& options) {
 evaluate::EvaluationOptions to_evaluation_options(const EvaluateOptions& options,
                                                   Progress& progress) {
   evaluate::EvaluationOptions out;
-  out.objective = options.objective;
+  out.objective = options.objective.value_or(out.objective);
   out.floor = options.floor;
   out.features = options.features;
   out.seed = options.seed;

@@ -122,7 +122,7 @@ Result<void> run_larger_groups(const EvaluateOptions& options, const CommandCont
   }
   evaluate::LargerGroupsRequest request{
       .model = options.models.empty() ? std::string(model::kDefaultModel) : options.models.front(),
-      .train_tables = split_names(options.train_table),
+      .train_tables = split_names(options.train_table.value_or("pairs")),
       .test_tables = split_names(options.table),
       .unseen_members = options.unseen_members,
       .features = options.features,

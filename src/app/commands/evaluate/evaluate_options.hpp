@@ -12,18 +12,18 @@ namespace carpool::app {
 
 struct EvaluateOptions {
   std::optional<std::string> data;
-  std::string protocol;  // empty: pairs-n-occur, or file with --splits
-  std::string table;     // empty: that of the protocol
-  std::string train_table = "pairs";
-  std::optional<std::string> test_data;  // protocol larger-groups
-  bool unseen_members = false;           // protocol larger-groups
+  std::string protocol;                    // empty: pairs-n-occur, or file with --splits
+  std::string table;                       // empty: that of the protocol
+  std::optional<std::string> train_table;  // protocols transfer and larger-groups
+  std::optional<std::string> test_data;    // protocol larger-groups
+  bool unseen_members = false;             // protocol larger-groups
   std::optional<int> n_occur;
   std::optional<double> train_fraction;
   std::string seeds;
   std::string splits_file;
   std::vector<std::string> targets;
   std::vector<std::string> models;
-  std::string objective = "throughput";
+  std::optional<std::string> objective;
   double floor = 0.7;
   std::string features = "default";
   std::uint64_t seed = 0;
