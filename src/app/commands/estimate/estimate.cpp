@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@
 namespace carpool::app {
 namespace {
 
+constexpr const char* kDefaultView = "layers";
+constexpr const char* kDefaultSplit = "names";
+
 Result<estimate::LayerCatalogue> open_catalogue(const EstimateOptions& options) {
   if (!options.catalogue) {
     return estimate::LayerCatalogue{};
@@ -36,7 +40,7 @@ Result<estimate::LayerCatalogue> open_catalogue(const EstimateOptions& options) 
 }
 
 Result<estimate::MeasuredJobs> open_rows(const EstimateOptions& options, const std::string& file) {
-  const auto view = estimate::row_view_named(options.view);
+  const auto view = estimate::row_view_named(options.view.value_or(kDefaultView));
   if (!view) {
     return tl::unexpected(view.error());
   }
@@ -92,7 +96,7 @@ void print_results(const estimate::MeasuredJobs& jobs,
   const EstimateListing listing{.rows = jobs.rows,
                                 .results = results,
                                 .file = *options.evaluate,
-                                .view = options.view,
+                                .view = options.view.value_or(kDefaultView),
                                 .split = split,
                                 .without_model = jobs.without_model};
   if (context.output.json()) {
@@ -105,8 +109,8 @@ void print_results(const estimate::MeasuredJobs& jobs,
 // Evaluates a fitted estimator: no row is used for fitting or held out.
 Result<void> run_evaluation_of_fitted(const EstimateOptions& options,
                                       const CommandContext& context) {
-  if (!options.estimators.empty() || options.convolutions) {
-    return invalid_input("--estimator and --convolutions do not apply to --model-file");
+  if (!options.estimators.empty() || options.convolutions || options.split) {
+    return invalid_input("--estimator, --convolutions and --split do not apply to --model-file");
   }
   const auto estimator = open_estimator(options.job.model_file, options.confidence);
   if (!estimator) {
@@ -128,12 +132,13 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (options.job.model_file) {
     return run_evaluation_of_fitted(options, context);
   }
-  const auto split = estimate::find_row_split(options.split);
+  const std::string split_name = options.split.value_or(kDefaultSplit);
+  const auto split = estimate::find_row_split(split_name);
   if (!split) {
     return tl::unexpected(split.error());
   }
   estimate::EstimatorEvaluation settings{
-      .estimators = options.estimators, .split = options.split, .confidence = options.confidence};
+      .estimators = options.estimators, .split = split_name, .confidence = options.confidence};
   if (settings.estimators.empty()) {
     for (const estimate::EstimatorKind& kind : estimate::estimator_kinds()) {
       settings.estimators.emplace_back(kind.name);
@@ -156,7 +161,7 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (!results) {
     return tl::unexpected(results.error());
   }
-  print_results(*jobs, *results, options.split, options, context);
+  print_results(*jobs, *results, split_name, options, context);
   return {};
 }
 
@@ -203,9 +208,27 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
   return {};
 }
 
+// Options of an evaluation change nothing in the estimate of one job.
+Result<void> check_purpose(const EstimateOptions& options) {
+  for (const auto& [option, given, fits] :
+       {std::tuple("--split", options.split.has_value(), false),
+        std::tuple("--estimator", !options.estimators.empty(), false),
+        std::tuple("--from", options.view.has_value(), true),
+        std::tuple("--catalogue", options.catalogue.has_value(), true),
+        std::tuple("--convolutions", options.convolutions.has_value(), true)}) {
+    if (given && !options.evaluate && !(fits && options.fit)) {
+      return invalid_input(fmt::format("{} is for --evaluate{}", option, fits ? " and --fit" : ""));
+    }
+  }
+  return {};
+}
+
 Result<void> run_estimate(const EstimateOptions& options, const CommandContext& context) {
   if (options.per_row && !context.output.json()) {
     return invalid_input("--per-row is for --json");
+  }
+  if (auto checked = check_purpose(options); !checked) {
+    return checked;
   }
   const bool one_job = !options.job.source.empty() || !options.job.command.empty();
   if (one_job && (options.fit || options.evaluate)) {
@@ -219,9 +242,6 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
   }
   if (!options.output.empty()) {
     return invalid_input("-o is for --fit");
-  }
-  if (options.convolutions && !options.evaluate) {
-    return invalid_input("--convolutions is for --evaluate and --fit");
   }
   return options.evaluate ? run_evaluation(options, context) : run_estimate_job(options, context);
 }

@@ -46,8 +46,8 @@ struct EstimateOptions {
   std::optional<std::string> fit;
   std::optional<std::string> catalogue;
   std::optional<std::string> convolutions;
-  std::string view = "layers";
-  std::string split = "names";
+  std::optional<std::string> view;      // empty: layers
+  std::optional<std::string> split;     // empty: names
   std::vector<std::string> estimators;  // empty: all
   double confidence = 0.99;
   bool per_row = false;
