@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import unittest
@@ -197,6 +198,13 @@ class OneJob(cli.CarpoolTest):
             self.assertGreater(self.estimate(*base[:5], *more)["expected_bytes"], plain["expected_bytes"], more)
         self.assertLess(self.estimate(*base, "--confidence", "0.8")["upper_bytes"], plain["upper_bytes"])
         self.assertLess(self.estimate(*base, "--context", "300M")["expected_bytes"], plain["expected_bytes"])
+
+    def test_the_context_of_the_help_is_the_default(self):
+        self.config()
+        base = ("config.json", "--batch", "4")
+        context = re.search(r"--context SIZE.*\(default: (\w+),", self.succeeds("estimate", "--help"))[1]
+        self.assertEqual(self.estimate(*base, "--context", context)["expected_bytes"],
+                         self.estimate(*base)["expected_bytes"])
 
     def test_the_flags_of_the_command_and_options_before_them(self):
         command = ("--", "torchrun", "--nproc_per_node=2", "run_clm.py", "--model_name_or_path", "gpt2",

@@ -62,7 +62,7 @@ void add_job_options(OptionSet& options, EstimateJobOptions& job) {
   options.option("--context",
                  &job.context,
                  "SIZE",
-                 "Memory of a process on your GPU before any tensor (default: 610M, an H200)",
+                 "Memory of a process on your GPU before any tensor (default: 760M, an H200)",
                  {.check = memory_size()});
   options.option("--fits",
                  &job.fits,
