@@ -183,6 +183,8 @@ WITHOUT_SERVER = (
     (("estimate", "config.json", "--from", "flags"), "--from is for --evaluate and --fit"),
     (("estimate", "config.json", "--catalogue", "rows.jsonl"), "--catalogue is for --evaluate and --fit"),
     (("estimate", "--fit", "rows.jsonl", "-o", "fitted.model.json", "--estimator", "horus"), "--estimator is for --evaluate"),
+    *((("predict", "a", "b", "--data", "small", "--model-file", "m.model.json", *option), "--model-file", "trained already")
+      for option in (("--tables", "pairs"), ("--features", "none"), ("--seed", "1"))),
     (("estimate", "absent.json"), "absent.json", "No such file"),
     (("estimate", "config.json", "--dtype", "fp12"), "fp12", "bf16"),
     (("predict", "job0", "job99", "--data", "small"), "job99", "did you mean"),

@@ -116,6 +116,13 @@ Result<std::unique_ptr<model::ThroughputModel>> obtain_model(const ModelOptions&
     if (options.model) {
       return invalid_input("--model-file and --model cannot be combined: the file states its kind");
     }
+    const ModelOptions defaults;
+    if (!options.tables.empty() || options.features != defaults.features ||
+        options.seed != defaults.seed) {
+      return invalid_input(
+          "--model-file cannot be combined with --tables, --features or --seed: its model is "
+          "trained already");
+    }
     return model::load_model(*options.model_file);
   }
   const std::string name =
