@@ -47,6 +47,17 @@ class Predict(cli.CarpoolTest):
         first, second = limits("10,1"), limits("1,10")
         self.assertGreater(first[0] / first[1], second[0] / second[1])
 
+    def test_a_goal_for_members_needs_a_model_that_predicts_them(self):
+        for goal in (("--objective", "max-min"), ("--floor", "0.5")):
+            self.refuses("predict", *cli.PAIR, "--model", "kace-lr", *goal, says="this model predicts only the sum", code=1)
+        self.succeeds("predict", *cli.PAIR, "--model", "kace-lr", "--objective", "throughput")
+
+    def test_the_last_weight_counts_for_all_further_members(self):
+        def answer(weights):
+            return self.prints_json("recommend", TARGET, "--objective", "weighted", *weights)
+        self.assertEqual(answer(()), answer(("--weights", "1,0.5")))
+        self.assertEqual(answer(("--weights", "2")), answer(("--weights", "2,2")))
+
     def test_a_floor_that_nothing_keeps_is_said(self):
         told = self.succeeds("predict", *cli.PAIR, "--floor", "0.99")
         self.assertIn("no limits keep the floor", told)

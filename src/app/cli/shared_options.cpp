@@ -61,8 +61,8 @@ void add_goal(OptionSet& options, GoalOptions& goal) {
   options.option("--weights",
                  &goal.weights,
                  "W,W",
-                 "Weight of each member for the objective weighted, the primary member first "
-                 "(default: 1, and 0.5 for all others)",
+                 "Weight of each member for the objective weighted, the primary member first; the "
+                 "last one also counts for all further members (default: 1,0.5)",
                  {.commas = true});
   options.option("--memory",
                  &goal.memory_gib,

@@ -68,6 +68,14 @@ Result<void> check_request(const PredictOptions& options,
                 fmt::format("{} does not model thread limits: leave --limits out, or use share",
                             session.model->card().kind));
   }
+  // Under such a model the choice of thread limits, and with it the goal, is left out.
+  if (options.goal.objective || options.goal.floor) {
+    if (auto checked =
+            predict::check_objective(session.objective, session.predictor->predicts_members());
+        !checked) {
+      return checked;
+    }
+  }
   if (options.goal.weights.size() > group.size()) {
     return invalid_input(fmt::format(
         "--weights has {} values for {} workloads", options.goal.weights.size(), group.size()));
