@@ -113,8 +113,16 @@ void print_message(std::string_view message) {
   fmt::print(stderr, "carpool: {}\n", printable_lines(message));
 }
 
+// Larger numbers are written with an exponent, which keeps a column narrow.
+constexpr double kWide = 1e9;
+
 std::string percent(std::optional<double> ratio, int decimals) {
-  return ratio ? fmt::format("{:.{}f}", *ratio * 100.0, decimals) : "-";
+  if (!ratio || !std::isfinite(*ratio)) {
+    return "-";
+  }
+  const double value = *ratio * 100.0;
+  return std::abs(value) >= kWide ? fmt::format("{:.3g}", value)
+                                  : fmt::format("{:.{}f}", value, decimals);
 }
 
 std::string number(double value) {
@@ -122,8 +130,8 @@ std::string number(double value) {
     return "-";
   }
   const double size = std::abs(value);
-  if (size >= 1e9) {
-    return fmt::format("{:.3g}", value);  // keeps the column narrow
+  if (size >= kWide) {
+    return fmt::format("{:.3g}", value);
   }
   const int decimals = size >= 100.0 ? 0 : size >= 10.0 ? 1 : size >= 1.0 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);

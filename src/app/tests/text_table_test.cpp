@@ -55,6 +55,7 @@ TEST(Output, NumbersKeepThreeDigits) {
   EXPECT_EQ(number(2.5e9), "2.5e+09");
   EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "-");
   EXPECT_EQ(percent(0.97891), "97.9");
+  EXPECT_EQ(percent(1e30), "1e+32");
   EXPECT_EQ(percent(std::nullopt), "-");
 }
 
