@@ -162,6 +162,9 @@ class Others(cli.CarpoolTest):
     def test_dataset(self):
         told = self.prints_json("dataset")
         self.assertEqual((len(told["workloads"]), len(told["metrics"])), (31, 17))
+        self.assertEqual({key: told["workloads"][0][key] for key in ("workload", "model", "task", "batch")},
+                         {"workload": "bert-base-cased_batch2-inf", "model": "bert-base-cased", "task": "inf",
+                          "batch": 2.0})
         rows = {table["name"]: (table["group_size"], table["rows"]) for table in told["tables"]}
         self.assertEqual((rows["pairs"], rows["triples"], rows["quads"]), ((2, 181), (3, 400), (4, 1108)))
 

@@ -65,8 +65,11 @@ json to_json(const dataset::Dataset& dataset,
               {"provenance", dataset.info.provenance},
               {"limited_runs", limited}};
   for (const Profile& profile : dataset.profiles) {
-    out["workloads"].push_back(
-        {{"workload", profile.workload}, {"exclusive_thr", profile.exclusive_throughput}});
+    out["workloads"].push_back({{"workload", profile.workload},
+                                {"model", profile.model},
+                                {"task", profile.task},
+                                {"batch", or_null(profile.batch)},
+                                {"exclusive_thr", profile.exclusive_throughput}});
   }
   out["metrics"] = json::array();
   for (const dataset::MetricInfo& metric : dataset.metrics) {
