@@ -126,6 +126,17 @@ class Tables(cli.CarpoolTest):
         self.accepts({"profiles.csv": cli.PROFILES.replace("job0", '"job0"').rstrip(),
                       "pairs.csv": cli.PAIRS.rstrip()})
 
+    def test_checks_splits_of_each_table(self):
+        self.make({"splits/mine.csv": SPLITS + "fit,0,1\ntest,1,1\n",
+                   "triples.csv": "id,w1,w2,w3,thr1,thr2,thr3\n7,job0,job1,job2,1,2,3\n8,job0,job0,job1,1,1,2\n",
+                   "splits/triples.csv": SPLITS + "fit,7,1\ntest,8,1\n"})
+        self.assertIn("every file is sound", self.succeeds("dataset", "data"))
+        self.write("data/splits/triples.csv", SPLITS + "fit,7,1\ntest,9,1\n")
+        self.refuses("dataset", "data", says=("triples.csv:3: column row_id", "9"))
+
+    def test_does_not_take_an_empty_name_for_the_bundled_folder(self):
+        self.refuses("dataset", "", says="not a folder")
+
     def test_refuses_a_folder_where_a_file_should_be(self):
         (self.folder / "data" / "profiles.csv").mkdir(parents=True)
         self.refuses("dataset", "data", says=("profiles.csv", "regular file"))
@@ -169,6 +180,8 @@ def add_bad_splits(title, content, says):
         self.make({})
         self.write("s.csv", content)
         self.refuses("evaluate", "--data", "data", "--splits", "s.csv", says=says)
+        self.write("data/splits/s.csv", content)
+        self.refuses("dataset", "data", says=says)
 
     setattr(Tables, f"test_refuses_splits_with_{title.replace(' ', '_')}", test)
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,14 +9,16 @@
 
 #include "app/cli/command_table.hpp"
 #include "app/inputs/sources.hpp"
+#include "dataset/splits.hpp"
 
 namespace carpool::app {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct DatasetOptions {
-  std::string folder;
+  std::optional<std::string> folder;
 };
 
 void add_dataset_options(OptionSet& options, DatasetOptions& dataset) {
@@ -46,6 +49,48 @@ Result<std::vector<TableSummary>> summarise_tables(const dataset::Dataset& datas
     summaries.push_back({name, table->rows.size(), table->group_size});
   }
   return summaries;
+}
+
+// A split file is for one table, or names the tables in a column: it is sound if one of them takes
+// it. Otherwise the error is that of the table whose name the file begins with, else of the first.
+Result<void> check_splits(const dataset::Dataset& dataset,
+                          const fs::path& file,
+                          const std::vector<TableSummary>& tables) {
+  std::optional<Error> error;
+  for (const TableSummary& summary : tables) {
+    const auto table = dataset::load_group_table(dataset, summary.name);
+    if (!table) {
+      return tl::unexpected(table.error());
+    }
+    const auto splits = dataset::load_splits(file, dataset, *table, {});
+    if (splits) {
+      return {};
+    }
+    if (!error || file.filename().string().starts_with(summary.name)) {
+      error = splits.error();
+    }
+  }
+  return error ? Result<void>(tl::unexpected(*error)) : Result<void>();
+}
+
+// Reads every file of the folder `splits`.
+Result<void> check_all_splits(const dataset::Dataset& dataset,
+                              const std::vector<TableSummary>& tables) {
+  std::error_code missing;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(dataset.folder / "splits", missing)) {
+    if (entry.path().extension() == ".csv") {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    if (auto checked = check_splits(dataset, file, tables); !checked) {
+      return checked;
+    }
+  }
+  return {};
 }
 
 std::size_t missing_values(const dataset::Dataset& dataset, const dataset::MetricInfo& metric) {
@@ -116,8 +161,7 @@ void print_tables(const std::vector<TableSummary>& tables, const Output& output)
 
 Result<void> run_dataset(const DatasetOptions& options, const CommandContext& context) {
   const Output& output = context.output;
-  const auto dataset = open_dataset(
-      options.folder.empty() ? std::nullopt : std::optional(options.folder), context.config);
+  const auto dataset = open_dataset(options.folder, context.config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
@@ -128,6 +172,9 @@ Result<void> run_dataset(const DatasetOptions& options, const CommandContext& co
   const auto limited = dataset::load_limited_runs(*dataset);
   if (!limited) {
     return tl::unexpected(limited.error());
+  }
+  if (auto checked = check_all_splits(*dataset, *tables); !checked) {
+    return checked;
   }
   if (output.json()) {
     output.print_json(to_json(*dataset, *tables, limited->size()));
