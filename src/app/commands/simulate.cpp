@@ -1,73 +1,26 @@
 #include <array>
 #include <filesystem>
-#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/commands/simulate_options.hpp"
-#include "app/inputs/sources.hpp"
+#include "app/commands/simulate_truth.hpp"
 #include "app/output/simulate_output.hpp"
 #include "base/files/file.hpp"
 #include "base/progress/progress.hpp"
 #include "base/text/memory_size.hpp"
-#include "knowledge/model_interference.hpp"
-#include "model/model_file.hpp"
 #include "simulate/trace/generator.hpp"
-#include "simulate/truth.hpp"
 
 namespace carpool::app {
 namespace {
 
-constexpr std::string_view kPairFolder = "carma-traces";
 constexpr std::size_t kGeneratedJobs = 1000;
 constexpr double kGeneratedDays = 1.0;
 // Contention factors that the published runs do not rule out.
 constexpr std::array kFactors = {1.4, simulate::kTraceContention, 3.0};
-
-Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
-  if (options.data) {
-    return std::filesystem::path(*options.data);
-  }
-  return bundled_folder(kPairFolder);
-}
-
-Result<std::unique_ptr<InterferenceModel>> open_model(const std::string& file,
-                                                      const SimulateOptions& options,
-                                                      const Config& config) {
-  auto dataset = open_dataset(options.data, config);
-  if (!dataset) {
-    return tl::unexpected(dataset.error());
-  }
-  auto model = model::load_model(file);
-  if (!model) {
-    return tl::unexpected(model.error());
-  }
-  return knowledge::ModelInterference::create(
-             std::shared_ptr<const model::ThroughputModel>(std::move(*model)),
-             std::move(dataset->profiles))
-      .map([](std::unique_ptr<knowledge::ModelInterference> made) {
-        return std::unique_ptr<InterferenceModel>(std::move(made));
-      });
-}
-
-Result<std::unique_ptr<InterferenceModel>> open_truth(const SimulateOptions& options,
-                                                      const simulate::Trace& trace,
-                                                      const Config& config) {
-  const auto spec = simulate::parse_truth(options.truth);
-  if (!spec) {
-    return tl::unexpected(spec.error());
-  }
-  if (spec->kind == simulate::TruthSpec::Kind::Model) {
-    return open_model(spec->model, options, config);
-  }
-  const auto folder = pair_folder(options);
-  if (!folder) {
-    return tl::unexpected(folder.error());
-  }
-  return simulate::make_truth(*spec, *folder, trace);
-}
 
 Result<std::vector<simulate::ComparedPolicy>> read_policies(const SimulateOptions& options) {
   simulate::ComparisonDefaults defaults{.rates = options.rates,
