@@ -154,6 +154,17 @@ class Simulate(cli.CarpoolTest):
         alone, shared = answer["rows"]
         self.assertLess(shared["mean_wait_s"]["mean"], alone["mean_wait_s"]["mean"])
 
+    def test_says_which_workloads_a_model_does_not_know(self):
+        names = cli.write_part_of_bundled(self.folder / "part")
+        self.succeeds("train", "--data", "part", "-o", "part.model.json")
+        truth = ("--truth", "part.model.json", "--data", "part", "--policy", "exclusive")
+        self.write("mine.csv", HEADER + f"0,{names[0]},30,4000\n1,other,30,4000\n")
+        done = self.carpool("simulate", "mine.csv", *truth)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 2 workloads have no profile, such as other", done.stderr)
+        self.write("mine.csv", HEADER + "0,other,30,4000\n")
+        self.refuses("simulate", "mine.csv", *truth, says=("no workload of mine", "--data"))
+
     def test_refuses_bad_traces_with_file_and_line(self):
         for what, (text, says) in BAD.items():
             with self.subTest(what):
