@@ -54,8 +54,15 @@ Result<BoundPolicy> bind_model(const model::ModelKind& kind,
                                const EvaluationOptions& options) {
   model::TrainingSet training;
   training.dataset = &dataset;
-  training.rows = trial.training;
-  training.fit_rows = trial.fit_rows;
+  for (std::size_t i = 0; i < trial.training.size(); ++i) {
+    const dataset::GroupRow& row = trial.training[i];
+    const bool limited = !unlimited(row.members);
+    (limited ? training.partitions : training.rows).push_back(row);
+    training.fit_rows += !limited && i < trial.fit_rows ? 1U : 0U;
+  }
+  if (training.rows.empty()) {
+    return invalid_input(fmt::format("{}: no training rows without thread limits", trial.label));
+  }
   training.features = options.features;
   training.seed = options.seed;
   training.time_budget_s = options.time_budget_s;

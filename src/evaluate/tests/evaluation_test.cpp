@@ -86,6 +86,29 @@ TEST(Evaluation, PairsAloneTeachTriples) {
   EXPECT_GE(*result.score_mean, 0.975);
 }
 
+// Under limits the model was trained as if there were none, and then predicted their effect once
+// more: a member was off by 45 %.
+TEST(Evaluation, RowsUnderThreadLimitsTeachTheEffectOfLimits) {
+  PlanRequest request;
+  request.protocol = "random";
+  request.table = "partitions";
+  request.seeds = {0};
+  const auto result = judge(request, {"share"}).at("share");
+  EXPECT_LE(*result.mape_member, 0.25);
+}
+
+TEST(Evaluation, RowsWithoutThreadLimitsAreNeeded) {
+  EvaluationPlan plan;
+  Trial& trial = plan.trials.emplace_back();
+  trial.label = "seed 1";
+  trial.training = {{.id = 0, .members = {{0, 50.0}, {1, 50.0}}, .throughput = {5.0, 5.0}}};
+  trial.fit_rows = 1;
+  const auto results = evaluate(kace(), plan, {"share"}, {});
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().code, ErrorCode::InvalidInput);
+  EXPECT_EQ(results.error().message, "share: seed 1: no training rows without thread limits");
+}
+
 TEST(Evaluation, ARuleOnlyRanks) {
   const auto result = judge(n_occur(3), {"memcap"}).at("memcap");
   EXPECT_FALSE(result.mape_sum.has_value());
