@@ -65,6 +65,12 @@ Result<std::vector<SizeResult>> results_by_size(const ReportRequest& request,
   return sizes;
 }
 
+// What the matrix compares and its model learns: the training rows of `carpool train`.
+dataset::GroupTable without_limits(dataset::GroupTable table) {
+  std::erase_if(table.rows, [](const dataset::GroupRow& row) { return !unlimited(row.members); });
+  return table;
+}
+
 Result<std::unique_ptr<model::ThroughputModel>> train_on_everything(
     const dataset::Dataset& dataset, const dataset::GroupTable& table) {
   model::TrainingSet training;
@@ -118,7 +124,8 @@ Result<report::Report> build_report(const ReportRequest& request) {
   if (!sizes) {
     return tl::unexpected(sizes.error());
   }
-  const auto model = train_on_everything(dataset, *table);
+  const dataset::GroupTable free = without_limits(*table);
+  const auto model = train_on_everything(dataset, free);
   if (!model) {
     return tl::unexpected(model.error());
   }
@@ -136,7 +143,7 @@ Result<report::Report> build_report(const ReportRequest& request) {
   report.sections.push_back(targets_section(listing));
   report.sections.push_back(sizes_section(*sizes));
   report.sections.push_back(accuracy_section(listing));
-  auto matrix = matrix_section(dataset, *table, **model);
+  auto matrix = matrix_section(dataset, free, **model);
   if (!matrix) {
     return tl::unexpected(matrix.error());
   }

@@ -1,15 +1,54 @@
-// The reports of `carpool profiles` and `carpool simulate`, before they are rendered.
+// The reports of `carpool report`, `profiles` and `simulate`, before they are rendered.
 #include <array>
 #include <cmath>
+#include <fstream>
+#include <string>
 #include <variant>
 
 #include <gtest/gtest.h>
 
 #include "app/output/simulate_output.hpp"
 #include "app/report/profile_report.hpp"
+#include "app/report/report_builder.hpp"
+#include "app/tests/small_dataset.hpp"
 
 namespace carpool::app {
 namespace {
+
+// The matrix of slowdowns, which is the section before the last, as numbers.
+std::vector<double> slowdowns(const SmallDataset& small) {
+  const auto dataset = dataset::load_dataset(small.path());
+  EXPECT_TRUE(dataset.has_value());
+  const auto made = build_report({.dataset = *dataset, .command = "", .on_progress = {}});
+  EXPECT_TRUE(made.has_value()) << made.error().message;
+  const report::ReportSection& section = made->sections.at(made->sections.size() - 2);
+  std::vector<double> numbers;
+  for (const report::SlowdownCell& cell :
+       std::get<report::SlowdownMatrix>(section.figures.at(0).content).cells) {
+    numbers.push_back(cell.measured);
+    numbers.push_back(cell.predicted);
+  }
+  return numbers;
+}
+
+TEST(DatasetReport, RowsUnderThreadLimitsDoNotPassForRowsWithout) {
+  const SmallDataset small;
+  const std::vector<double> plain = slowdowns(small);
+  std::string pairs = "w1,w2,thr1,thr2,pct1,pct2\n";
+  std::ifstream rows(small.path() + "/pairs.csv");
+  std::string line;
+  std::getline(rows, line);
+  while (std::getline(rows, line)) {
+    pairs += line + ",,\n";
+  }
+  pairs += "job0,job1,1,2,10,10\njob2,job3,3,4,10,10\n";
+  static_cast<void>(small.folder().write("pairs.csv", pairs));
+  const std::vector<double> limited = slowdowns(small);
+  ASSERT_EQ(limited.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_TRUE(limited[i] == plain[i] || (std::isnan(limited[i]) && std::isnan(plain[i]))) << i;
+  }
+}
 
 TEST(ProfileReport, SharesAreInPercentAndMissingMetricsHaveNoValue) {
   profile::WorkloadProfile first;
