@@ -116,9 +116,17 @@ Result<std::vector<ComparisonRow>> compare_policies(
       SimulationSettings one = policy.settings;
       one.seed = settings.seed_of(i);
       one.keep_moments = settings.keep_moments && i == 0;
+      const std::string name = fmt::format("{}, {} of {}", policy.text, i + 1, settings.runs());
+      std::size_t told = 0;
+      const auto tell = [&](std::size_t jobs, std::size_t /*possible*/) {
+        if (settings.on_jobs) {
+          settings.on_jobs(name, jobs - told);
+        }
+        told = jobs;
+      };
       auto result = settings.shuffles > 0
-                        ? simulate(shuffled(trace, settings.order_of(i)), cluster, truth, one)
-                        : simulate(trace, cluster, truth, one);
+                        ? simulate(shuffled(trace, settings.order_of(i)), cluster, truth, one, tell)
+                        : simulate(trace, cluster, truth, one, tell);
       if (!result) {
         return tl::unexpected(
             Error{result.error().code, fmt::format("{}: {}", policy.text, result.error().message)});
@@ -130,7 +138,8 @@ Result<std::vector<ComparisonRow>> compare_policies(
         result->jobs.clear();
       }
       row.runs.push_back(std::move(*result));
-      progress(fmt::format("{}, {} of {}", policy.text, i + 1, settings.runs()));
+      tell(trace.jobs.size(), trace.jobs.size());
+      progress(name);
     }
     rows.push_back(std::move(row));
   }

@@ -62,6 +62,8 @@ struct ComparisonSettings {
   std::size_t shuffles = 0;   // orders of the jobs; 0: that of the trace
   bool keep_moments = false;  // of the first run
   bool keep_jobs = false;     // of every run
+  // From time to time in each run, and at its end: the run, and how many more jobs it is done with.
+  std::function<void(const std::string&, std::size_t)> on_jobs{};
 
   [[nodiscard]] std::size_t orders() const { return shuffles > 0 ? shuffles : 1; }
   [[nodiscard]] std::size_t runs() const { return orders() * seeds; }

@@ -70,6 +70,20 @@ class Terminal(cli.CarpoolTest):
         _, seen = self.watch(("train", "--data", "large", "-o", "m.model.json"), lambda text: "training" in text)
         self.assertRegex(seen, r"training share on \d+ rows  \d+ s")
 
+    def test_shows_progress_within_a_long_simulation(self):
+        self.succeeds("simulate", "--generate", "philly", "--jobs", "100000", "--days", "70", "-o", "long.csv")
+        one_run = ("simulate", "long.csv", "--policy", "carpool", "--cluster", "64xA100-40")
+        _, seen = self.watch(one_run, lambda text: "s left" in text)
+        self.assertRegex(seen, r"simulate  \d+/100000  \d+ s elapsed, about \d+ s left  carpool, 1 of 1")
+        self.assertNotIn("100000/100000", seen)
+
+    def test_names_a_long_evaluation_of_larger_groups(self):
+        cli.write_dataset(self.folder / "wide", workloads=60)
+        cli.write_dataset(self.folder / "wide", workloads=60, table="triples", group_size=3)
+        larger = ("evaluate", "--data", "wide", "--protocol", "larger-groups", "--unseen-members")
+        _, seen = self.watch(larger, lambda text: "evaluating" in text)
+        self.assertRegex(seen, r"evaluating larger groups  \d+ s")
+
     def test_shows_no_progress_with_quiet(self):
         asked = itertools.count()
         _, seen = self.watch((*LONG, "--quiet"), lambda text: text or next(asked) > 6)

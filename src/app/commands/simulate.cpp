@@ -174,11 +174,11 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
   if (!truth) {
     return tl::unexpected(truth.error());
   }
-  const simulate::ComparisonSettings settings{.seed = options.seed,
-                                              .seeds = options.seeds,
-                                              .shuffles = options.shuffle,
-                                              .keep_moments = options.report.has_value(),
-                                              .keep_jobs = options.per_job.has_value()};
+  simulate::ComparisonSettings settings{.seed = options.seed,
+                                        .seeds = options.seeds,
+                                        .shuffles = options.shuffle,
+                                        .keep_moments = options.report.has_value(),
+                                        .keep_jobs = options.per_job.has_value()};
   const std::size_t runs = settings.runs();
   const PolicyComparisonFacts facts{
       .trace = trace->name,
@@ -190,11 +190,13 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
       .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGiB,
       .runs = runs,
       .shuffled = options.shuffle > 0};
-  Progress progress("simulate", runs * policies->size(), context.output.progress());
+  Progress progress(
+      "simulate", runs * policies->size() * trace->jobs.size(), context.output.progress());
+  settings.on_jobs = [&](const std::string& what, std::size_t jobs) {
+    progress.advance(what, jobs);
+  };
   const auto rows = simulate::compare_policies(
-      *trace, *cluster, **truth, *policies, settings, [&](const std::string& what) {
-        progress.advance(what);
-      });
+      *trace, *cluster, **truth, *policies, settings, [](const std::string& /*run*/) {});
   if (!rows) {
     return tl::unexpected(rows.error());
   }

@@ -28,8 +28,8 @@ Progress::~Progress() {
   }
 }
 
-void Progress::advance(const std::string& detail) {
-  ++done_;
+void Progress::advance(const std::string& detail, std::size_t units) {
+  done_ += units;
   const auto elapsed = std::chrono::steady_clock::now() - started_;
   if (!visible_ || elapsed < kQuietStart) {
     return;

@@ -17,8 +17,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // One more unit of work is done; `detail` names it ("kace-rf, seed 20").
-  void advance(const std::string& detail);
+  // More units of work are done; `detail` names them ("kace-rf, seed 20").
+  void advance(const std::string& detail, std::size_t units = 1);
 
   // Shows at once what is being done: for parts that take long before the first unit is complete.
   void note(const std::string& what);

@@ -58,14 +58,18 @@ TEST(PolicyComparison, RunsEachPolicyOncePerSeed) {
   const std::vector<ComparedPolicy> both = {parse_compared_policy("exclusive", {}).value(),
                                             parse_compared_policy("carpool", {}).value()};
   std::size_t progress = 0;
-  const auto rows = compare_policies(trace,
-                                     test_cluster(1),
-                                     test_speeds(),
-                                     both,
-                                     {.seed = 1, .seeds = 3},
-                                     [&](const std::string&) { ++progress; });
+  std::size_t jobs = 0;
+  const ComparisonSettings settings{
+      .seed = 1, .seeds = 3, .on_jobs = [&](const std::string&, std::size_t more) {
+        jobs += more;
+      }};
+  const auto rows = compare_policies(
+      trace, test_cluster(1), test_speeds(), both, settings, [&](const std::string&) {
+        ++progress;
+      });
   ASSERT_TRUE(rows.has_value()) << rows.error().message;
   EXPECT_EQ(progress, 6);
+  EXPECT_EQ(jobs, 6 * trace.jobs.size());
   ASSERT_EQ(rows->size(), 2);
   const Spread makespan =
       *(*rows)[0].of([](const SimulationResult& run) { return run.makespan_s; });

@@ -9,7 +9,7 @@
 
 #include "app/commands/evaluate/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
-#include "base/progress/progress.hpp"
+#include "base/progress/busy_line.hpp"
 #include "evaluate/larger_groups.hpp"
 #include "model/registry.hpp"
 
@@ -127,7 +127,10 @@ Result<void> run_larger_groups(const EvaluateOptions& options, const CommandCont
       .unseen_members = options.unseen_members,
       .features = options.features,
       .on_progress = {}};
-  const auto results = evaluate::judge_larger_groups(*training, *tested, request);
+  const auto results = [&] {
+    const BusyLine busy("evaluating larger groups", context.output.progress());
+    return evaluate::judge_larger_groups(*training, *tested, request);
+  }();
   if (!results) {
     return tl::unexpected(results.error());
   }
