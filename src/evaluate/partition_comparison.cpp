@@ -96,7 +96,11 @@ std::vector<PartitionComparison> partition_comparisons(
   }
   std::vector<PartitionComparison> large_enough;
   for (auto& [name, comparison] : comparisons) {
-    if (comparison.rows.size() >= least_partitions) {
+    std::set<std::vector<double>> different;
+    for (const dataset::GroupRow* row : comparison.rows) {
+      different.insert(limits_of(row->members));
+    }
+    if (different.size() >= least_partitions) {
       large_enough.push_back(std::move(comparison));
     }
   }
@@ -133,6 +137,18 @@ std::size_t pick_by_forecast(const dataset::Dataset& dataset,
         score_against_recorded(dataset, objective, forecasts[i], comparison.rows[i]->members));
   }
   return position_of_best(predicted);
+}
+
+std::optional<std::size_t> pick_measured(const PartitionComparison& comparison,
+                                         std::span<const double> limits) {
+  constexpr double kSame = 1.0;  // equal shares of three are 33.3 %, and measured at 33 %
+  const std::size_t nearest = pick_nearest(comparison, limits);
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (std::abs(comparison.rows[nearest]->members[i].thread_limit - limits[i]) > kSame) {
+      return std::nullopt;
+    }
+  }
+  return nearest;
 }
 
 std::size_t pick_nearest(const PartitionComparison& comparison, std::span<const double> limits) {

@@ -33,8 +33,8 @@ struct PartitionComparison {
   std::vector<const dataset::GroupRow*> rows;
 };
 
-// The groups with at least `least_partitions` measured partitions, ordered by campaign and members.
-// The rows must outlive them.
+// The groups with at least `least_partitions` different measured partitions, ordered by campaign
+// and members. The rows must outlive them.
 [[nodiscard]] std::vector<PartitionComparison> partition_comparisons(
     std::span<const dataset::GroupRow> partitions, std::size_t least_partitions);
 
@@ -55,6 +55,10 @@ struct PartitionOutcome {
                                            const predict::Objective& objective,
                                            const PartitionComparison& comparison,
                                            std::span<const GroupForecast> forecasts);
+
+// A measured partition with these limits, to a percent of the GPU for each member.
+[[nodiscard]] std::optional<std::size_t> pick_measured(const PartitionComparison& comparison,
+                                                       std::span<const double> limits);
 
 // The measured partition nearest to the given limits, by the sum of absolute differences.
 [[nodiscard]] std::size_t pick_nearest(const PartitionComparison& comparison,

@@ -74,6 +74,12 @@ TEST_F(OnePairUnderLimits, FixedLimitsTakeTheNearestMeasuredPartition) {
   EXPECT_EQ(pick_nearest(comparisons_.front(), std::vector<double>{90, 90}), 2U);
 }
 
+TEST_F(OnePairUnderLimits, NamedLimitsTakeNoOtherPartition) {
+  EXPECT_EQ(pick_measured(comparisons_.front(), std::vector<double>{100, 100}), 2U);
+  EXPECT_EQ(pick_measured(comparisons_.front(), std::vector<double>{50.4, 49.6}), 1U);
+  EXPECT_EQ(pick_measured(comparisons_.front(), std::vector<double>{90, 90}), std::nullopt);
+}
+
 TEST_F(OnePairUnderLimits, BestFixedPartitionHasTheLeastRegret) {
   const auto best = [&](predict::ObjectiveKind kind) {
     return best_fixed_partition(dataset_, {.kind = kind, .floor = std::nullopt}, comparisons_, 2);
@@ -89,6 +95,9 @@ TEST(PartitionComparisons, AreOneForEachCampaignAndOrderOfLaunch) {
                                                row({{1, 50}, {0, 50}}, {1, 1}, "a"),
                                                row({{1, 20}, {0, 80}}, {1, 1}, "a"),
                                                row({{0, 50}, {1, 50}}, {1, 1}, "b")};
+  const std::vector<dataset::GroupRow> twice = {row({{0, 50}, {1, 50}}, {1, 1}, "a"),
+                                                row({{0, 50}, {1, 50}}, {2, 2}, "a")};
+  EXPECT_TRUE(partition_comparisons(twice, 2).empty());
   const auto comparisons = partition_comparisons(rows, 2);
   ASSERT_EQ(comparisons.size(), 2U);
   EXPECT_EQ(comparisons[0].rows.front(), &rows[0]);
@@ -203,6 +212,9 @@ TEST(JudgePartitions, FindsNoRegretInAModelThatKnowsTheSpeeds) {
   EXPECT_EQ(find(*report, "model", "throughput").regret_p90, 0.0);
   EXPECT_EQ(find(*report, "model", "throughput, floor 0.3").floor_missed, 0.0);
   EXPECT_GT(find(*report, "equal shares", "throughput").regret_mean, 0.0);
+  for (const PartitionResult& result : report->results) {
+    EXPECT_NE(result.policy, "100 % each");  // which was not measured
+  }
   EXPECT_NEAR(report->accuracy.front().mape_limited.value(), 0.0, 1e-12);
   EXPECT_FALSE(report->accuracy.front().mape_unlimited.has_value());
 }
@@ -286,6 +298,8 @@ TEST(JudgePartitions, FindsShareNearTheBestPartitionsOfTheV100Pairs) {
   for (const char* objective : {"throughput", "max-min"}) {
     const PartitionResult model = find(*report, "model", objective);
     EXPECT_EQ(model.choices, 283U);
+    EXPECT_EQ(find(*report, "100 % each", objective).choices, 266U);
+    EXPECT_EQ(find(*report, "equal shares", objective).choices, 249U);
     EXPECT_LE(model.regret_median, 0.03) << objective;
     for (const char* fixed : {"100 % each", "equal shares", "best fixed split"}) {
       EXPECT_LT(model.regret_mean, 0.6 * find(*report, fixed, objective).regret_mean)
