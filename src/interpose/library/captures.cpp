@@ -84,8 +84,6 @@ class Members {
     }
   }
 
-  void clear() { members_ = {}; }
-
  private:
   std::array<Member, 256> members_{};
   std::size_t next_ = 0;
@@ -185,13 +183,6 @@ void event_awaited(Handle event, StreamKey stream) {
   if (capture != 0 && captured_streams.capture_of(stream) == 0) {
     captured_streams.add({.handle = stream, .capture = capture});
   }
-}
-
-void forget_captures() {
-  members_lock.reset();
-  captured_streams.clear();
-  captured_events.clear();
-  captures.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace carpool::interpose

@@ -55,7 +55,4 @@ void stream_destroyed(StreamKey stream);
 void event_recorded(Handle event, StreamKey stream);
 void event_awaited(Handle event, StreamKey stream);
 
-// In the child after a fork.
-void forget_captures();
-
 }  // namespace carpool::interpose

@@ -142,13 +142,4 @@ void for_each_device(void (*visit)(Device& device, Handle context), Handle conte
   }
 }
 
-void forget_devices() {
-  making_device.reset();
-  for (DevicePlace& place : device_places) {
-    if (Device* const device = place.device.load(std::memory_order_relaxed)) {
-      device->client.forget_in_child();
-    }
-  }
-}
-
 }  // namespace carpool::interpose

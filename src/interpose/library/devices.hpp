@@ -47,7 +47,4 @@ inline void context_changed() {
 // Those that the process uses.
 void for_each_device(void (*visit)(Device& device, Handle context), Handle context);
 
-// In the child after a fork.
-void forget_devices();
-
 }  // namespace carpool::interpose

@@ -4,11 +4,7 @@
 #include <pthread.h>
 #include <string_view>
 
-#include "interpose/library/captures.hpp"
-#include "interpose/library/devices.hpp"
 #include "interpose/library/draining/draining.hpp"
-#include "interpose/library/memory/allocations.hpp"
-#include "interpose/library/memory/pools.hpp"
 
 namespace carpool::interpose {
 
@@ -22,6 +18,7 @@ constinit std::atomic<Wanted> wanted_in_environment{Wanted::Unknown};  // NOLINT
 
 constinit std::atomic<bool> started_once{false};  // NOLINT
 
+// Calls pass from then on, so nothing else that the parent had is used.
 void forget_in_child() {
   process_active.store(false, std::memory_order_relaxed);
   forget_draining();

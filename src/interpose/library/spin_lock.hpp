@@ -1,5 +1,4 @@
-// A lock for a few instructions at a time, away from the path of launches. It needs no start-up and
-// a child process can take it after a fork.
+// A lock for a few instructions at a time, away from the path of launches. It needs no start-up.
 #pragma once
 
 #include <atomic>
@@ -45,9 +44,6 @@ class SpinLock {
     SpinLock& lock_;
     bool held_;
   };
-
-  // In the child after a fork: the thread that held it is not there.
-  void reset() { taken_.store(false, std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> taken_{false};

@@ -102,17 +102,9 @@ void Client::leave() {
     }
     file_.unlock(kFirstSlotLockByte + id_.slot);
   }
-  detach();
-  file_.close_descriptor();
-}
-
-void Client::forget_in_child() {
-  detach();
-}
-
-void Client::detach() {
   joined_.store(false);
   slot_.store(&unshared_slot);
+  file_.close_descriptor();
 }
 
 bool Client::owns_slot() {

@@ -51,10 +51,6 @@ class Client {
   // Gives the slot and its charge back; idempotent.
   void leave();
 
-  // In the child after a fork: the slot stays the parent's. The child's copy of the mapping keeps
-  // the slot taken, as its copies of the driver's descriptors keep the parent's GPU memory.
-  void forget_in_child();
-
   [[nodiscard]] bool joined() const { return joined_.load(std::memory_order_relaxed); }
   // Not valid while not joined.
   [[nodiscard]] ClientId id() const { return joined() ? id_ : ClientId{}; }
@@ -107,7 +103,6 @@ class Client {
  private:
   [[nodiscard]] StateError take_slot(const Membership& membership);
   void prepare_log();
-  void detach();
 
   StateFile file_;
   std::atomic<ClientSlot*> slot_{&unshared_slot};

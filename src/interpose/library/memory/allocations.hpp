@@ -48,9 +48,6 @@ class AllocationTable {
   // Removes and returns one pointer or array of the context, or, with context 0, of the device.
   [[nodiscard]] Allocation take_of(std::uint64_t context, std::int16_t device);
 
-  // In the child after a fork.
-  void reset_lock() { lock_.reset(); }
-
  private:
   [[nodiscard]] Allocation* find(AllocationKind kind, std::uint64_t key);
   [[nodiscard]] bool grow();

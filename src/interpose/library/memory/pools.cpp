@@ -207,10 +207,6 @@ void freed_to_pool(const Allocation& freed) {
   settle_pool(reinterpret_cast<Handle>(freed.owner), freed.bytes);
 }
 
-void forget_pools() {
-  known_pools_lock.reset();
-}
-
 // NOLINTBEGIN(readability-identifier-naming)
 
 // In a captured stream an allocation is a node: it is charged when the graph is made executable.

@@ -37,7 +37,4 @@ Status free_pointer(std::uint64_t pointer, const AskDriver& ask_driver) {
   return status;
 }
 
-// In the child after a fork.
-void forget_pools();
-
 }  // namespace carpool::interpose
