@@ -15,7 +15,9 @@ constexpr std::uint64_t kTellingRequests = 50;  // for a tail
 
 template <typename Visit>
 void for_each_best_effort(const SharedState& state, const Visit& visit) {
-  for_each_bit(state.gpu.live_slots_low, state.gpu.live_slots_high, [&](std::uint32_t number) {
+  const std::uint64_t low = state.gpu.live_slots_low.load(std::memory_order_relaxed);
+  const std::uint64_t high = state.gpu.live_slots_high.load(std::memory_order_relaxed);
+  for_each_bit(low, high, [&](std::uint32_t number) {
     const ClientSlot& slot = state.clients[number];
     if (slot.joined.load(std::memory_order_relaxed) == 1 &&
         slot.job_class.load(std::memory_order_relaxed) ==
@@ -82,7 +84,7 @@ bool is_slo_client(const ClientSlot& slot) {
 
 bool slos_leave_room(const SharedState& state, bool before) {
   bool room = true;
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+  for_each_slo_client(state, [&](std::uint32_t number) {
     const ClientGate& gate = state.clients[number].gate;
     const Nanoseconds most = value_of(gate.slo_ns) / 1000 * (before ? kRoomUntil : kRoomBelow);
     room = room && gate.requests.load(std::memory_order_relaxed) >= kTellingRequests &&
@@ -93,7 +95,7 @@ bool slos_leave_room(const SharedState& state, bool before) {
 
 bool slos_in_mps(const SharedState& state) {
   bool all = true;
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+  for_each_slo_client(state, [&](std::uint32_t number) {
     all = all && state.clients[number].gate.in_mps.load(std::memory_order_relaxed) != 0;
   });
   return all;
@@ -111,7 +113,7 @@ GateView shared_view(const SharedState& state,
   // Beside a request a kernel takes longer than its bound. The end of a request is a sign of its
   // client; one that was killed while it waited for the GPU gives none, and counts no longer.
   bool slowed = false;
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+  for_each_slo_client(state, [&](std::uint32_t number) {
     if (is_slo_client(state.clients[number])) {
       const Nanoseconds seen = number < caller.alive.size() ? caller.alive.data()[number] : 0;
       add_slo_client(view.slo, terms, state.clients[number].gate, now, seen);
@@ -160,7 +162,7 @@ GateView shared_slo_view(const SharedState& state, std::uint32_t slot, Nanosecon
   GateView view;
   SloTerms terms;
   const std::uint64_t job = state.clients[slot].job.load(std::memory_order_relaxed);
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+  for_each_slo_client(state, [&](std::uint32_t number) {
     const ClientSlot& other = state.clients[number];
     const bool same_job = job != 0 && other.job.load(std::memory_order_relaxed) == job;
     if (number != slot && !same_job && is_slo_client(other)) {

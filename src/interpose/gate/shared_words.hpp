@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "interpose/gate/work.hpp"
 #include "interpose/state/layout.hpp"
+#include "interpose/state/slot_bits.hpp"
 
 namespace carpool::interpose::gate {
 
@@ -16,15 +16,12 @@ namespace carpool::interpose::gate {
   return static_cast<Nanoseconds>(std::min(word.load(std::memory_order_relaxed), kMost));
 }
 
+// `visit` gets the number of the slot.
 template <typename Visit>
-void for_each_bit(const SharedWord& low, const SharedWord& high, const Visit& visit) {
-  std::uint32_t first = 0;
-  for (const SharedWord* const word : {&low, &high}) {
-    for (std::uint64_t bits = word->load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
-      visit(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
-    }
-    first += 64;
-  }
+void for_each_slo_client(const SharedState& state, const Visit& visit) {
+  for_each_bit(state.gpu.slo_clients[0].load(std::memory_order_relaxed),
+               state.gpu.slo_clients[1].load(std::memory_order_relaxed),
+               visit);
 }
 
 }  // namespace carpool::interpose::gate

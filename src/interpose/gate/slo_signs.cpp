@@ -31,7 +31,7 @@ template <typename WorksFor>
                                     Nanoseconds since,
                                     const WorksFor& works_for) {
   bool found = false;
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+  for_each_slo_client(state, [&](std::uint32_t number) {
     const ClientGate& gate = state.clients[number].gate;
     const Nanoseconds sign = value_of(gate.lease_ns) + works_for(gate);
     found = found || (number != slot && sign >= since);

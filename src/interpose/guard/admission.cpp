@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "interpose/guard/checked_word.hpp"
 #include "interpose/guard/owned_amount.hpp"
+#include "interpose/state/slot_bits.hpp"
 
 namespace carpool::interpose {
 namespace {
 
 using JobAmounts = std::array<std::uint64_t, kJobSlots>;
-
-template <class Visit>
-void for_each_bit(std::uint64_t low, std::uint64_t high, Visit visit) {
-  for (std::uint64_t bits = low; bits != 0; bits &= bits - 1) {
-    visit(static_cast<std::uint32_t>(std::countr_zero(bits)));
-  }
-  for (std::uint64_t bits = high; bits != 0; bits &= bits - 1) {
-    visit(static_cast<std::uint32_t>(64 + std::countr_zero(bits)));
-  }
-}
 
 // What the clients of each job use, contexts included, and ask for.
 struct Collected {

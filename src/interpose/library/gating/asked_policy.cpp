@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpose/gate/policies/policies.hpp"
+#include "interpose/gate/shared_words.hpp"
 
 namespace carpool::interpose {
 
@@ -63,11 +64,9 @@ void AskedPolicy::look(SharedState& state,
     return;
   }
   std::uint64_t launches = 0;
-  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
-    if ((state.gpu.slo_clients[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1U) != 0) {
-      launches += state.clients[slot].counters.launches.load(std::memory_order_relaxed);
-    }
-  }
+  gate::for_each_slo_client(state, [&](std::uint32_t slot) {
+    launches += state.clients[slot].counters.launches.load(std::memory_order_relaxed);
+  });
   if (launches > slo_launches_ && slo_launches_ != 0) {
     tell(device,
          {.kind = EventKind::Submitted,

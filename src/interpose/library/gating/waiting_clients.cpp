@@ -1,9 +1,9 @@
 #include "interpose/library/gating/waiting_clients.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <sys/types.h>
 
+#include "interpose/gate/shared_words.hpp"
 #include "interpose/state/process_facts.hpp"
 
 namespace carpool::interpose {
@@ -17,26 +17,18 @@ constexpr Nanoseconds kBetweenSights = 50 * gate::kMillisecond;
 // A request that lasts longer needs signs of its own: the program may have left it open.
 constexpr Nanoseconds kLongestRequest = 10 * gate::kSecond;
 
-Nanoseconds time_in(const SharedWord& word) {
-  return static_cast<Nanoseconds>(word.load(std::memory_order_relaxed));
-}
-
 }  // namespace
 
 void WaitingClients::look(const SharedState& state, Nanoseconds now) {
-  for (std::uint32_t half = 0; half < state.gpu.slo_clients.size(); ++half) {
-    std::uint64_t bits = state.gpu.slo_clients[half].load(std::memory_order_relaxed);
-    for (; bits != 0; bits &= bits - 1) {
-      const std::uint32_t number = half * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-      look_at(state.clients[number], number, now);
-    }
-  }
+  gate::for_each_slo_client(
+      state, [&](std::uint32_t number) { look_at(state.clients[number], number, now); });
 }
 
 void WaitingClients::look_at(const ClientSlot& slot, std::uint32_t number, Nanoseconds now) {
   const ClientGate& words = slot.gate;
-  const Nanoseconds began = time_in(words.request_began_ns);
-  const Nanoseconds last = std::max({time_in(words.lease_ns), seen_[number], tried_[number]});
+  const Nanoseconds began = gate::value_of(words.request_began_ns);
+  const Nanoseconds last =
+      std::max({gate::value_of(words.lease_ns), seen_[number], tried_[number]});
   // Work that was launched ahead may never be waited for: the lease alone bounds it.
   const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
   if (!waits || began == 0 || now - began > kLongestRequest || now - last < kBetweenSights) {

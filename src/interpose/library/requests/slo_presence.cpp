@@ -1,6 +1,7 @@
 #include "interpose/library/requests/slo_presence.hpp"
 
 #include "interpose/gate/shared_view.hpp"
+#include "interpose/gate/shared_words.hpp"
 
 namespace carpool::interpose {
 
@@ -33,21 +34,15 @@ void EndedSloClients::look(Client& client, Nanoseconds now) {
   SharedState& state = *client.shared();
   const std::uint32_t own = client.id().slot;
   bool one_silent = false;
-  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
-    SharedWord& word = state.gpu.slo_clients[slot / 64];
-    const std::uint64_t bit = std::uint64_t{1} << slot % 64;
-    if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-      continue;
-    }
+  gate::for_each_slo_client(state, [&](std::uint32_t slot) {
     // Also its own slot, if that was one of an SLO client before.
     if (!gate::is_slo_client(state.clients[slot])) {
-      word.fetch_and(~bit);
-      continue;
+      state.gpu.slo_clients[slot / 64].fetch_and(~(std::uint64_t{1} << slot % 64));
+      return;
     }
-    const auto sign =
-        static_cast<Nanoseconds>(state.clients[slot].gate.lease_ns.load(std::memory_order_relaxed));
+    const Nanoseconds sign = gate::value_of(state.clients[slot].gate.lease_ns);
     one_silent = one_silent || (slot != own && now - sign > kBetweenSweeps);
-  }
+  });
   // That calls the system, and may have to wait for a lock: not in a request.
   if (one_silent && !gate::is_slo_client(state.clients[own])) {
     client.reclaim_dead();
