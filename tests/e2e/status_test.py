@@ -161,7 +161,7 @@ class Simulated(server.ServerTest):
         done = self.carpool("explain", "--holds", "1", "nosuch")
         self.assertEqual(done.returncode, 2)
         self.assertIn("Job 1 is of class normal", done.stdout)
-        self.assertIn('"nosuch" is not the number of a job, and programs of carpool run cannot be here: no NVIDIA driver',
+        self.assertIn('"nosuch" is not the number of a job, and no program of carpool run can be found: no NVIDIA driver',
                       done.stderr)
         self.refuses("explain", "--holds", "1", "nosuch", "--json", says="to one command each")
 

@@ -19,7 +19,7 @@
   ROW(hold,       Jobs,       "Keep a waiting job from starting")                                 \
   ROW(release,    Jobs,       "Let a held job start")                                             \
   ROW(requeue,    Jobs,       "Stop a running job and put it back into the queue")                \
-  ROW(update,     Jobs,       "Change time limit, memory, priority or class of a job")            \
+  ROW(update,     Jobs,       "Change time limit, memory, priority, class or begin of a job")     \
   ROW(history,    Jobs,       "List ended jobs, the latest first")                                \
   ROW(usage,      Jobs,       "Add up GPU time, memory and energy by user or by job")             \
   ROW(knowledge,  Jobs,       "Show what the server has learned of workloads, and how sure it is") \

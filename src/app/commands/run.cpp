@@ -45,7 +45,8 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
   options.flag("--no-server",
                run.no_server,
                "Run the program without a server, under the lock of the GPU; the options below, "
-               "--mem, --name, --slo, --best-effort and --gpu with one index (default: 0) apply",
+               "--mem, --name, --slo, --quantile, --best-effort, --policy and --gpu with one index "
+               "(default: 0) apply",
                {.excludes = "--socket"});
   options.option("--mem-guarantee",
                  &run.mem_guarantee,
@@ -68,7 +69,7 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
                "Measure some launches, so that the durations of kernels become known");
 }
 
-// The options that are given and for a job of a server only.
+// Those of the given options that are for a job of a server only.
 Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
   static const std::map<std::string, std::string> other_names = {
       {"time_s", "time"}, {"runtime_s", "runtime"}, {"cwd", "chdir"}};
@@ -96,7 +97,7 @@ Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
   return names;
 }
 
-// The options that are given and for a program without a server only.
+// Those of the given options that are for a program without a server only.
 std::vector<std::string> local_options(const RunOptions& run) {
   std::vector<std::string> names;
   for (const auto& [name, given] : {std::pair("--mem-guarantee", run.mem_guarantee.has_value()),

@@ -44,7 +44,7 @@ Result<std::vector<GatedProgram>> gated_programs() {
   const auto telemetry = open_gpus();
   if (!telemetry) {
     return not_found(
-        fmt::format("programs of carpool run cannot be here: {}", telemetry.error().message));
+        fmt::format("no program of carpool run can be found: {}", telemetry.error().message));
   }
   const auto gpus = (*telemetry)->list_gpus();
   if (!gpus) {
