@@ -21,8 +21,8 @@ struct Collected {
   bool lower_slot_asks = false;
 };
 
-void collect(const SharedState& state, std::uint32_t slot, Collected& into) {
-  into = {};
+Collected collect(const SharedState& state, std::uint32_t slot) {
+  Collected into;
   for_each_bit(
       state.gpu.live_slots_low.load(), state.gpu.live_slots_high.load(), [&](std::uint32_t other) {
         const ClientSlot& client = state.clients[other];
@@ -41,32 +41,7 @@ void collect(const SharedState& state, std::uint32_t slot, Collected& into) {
         }
         into.lower_slot_asks |= other < slot && asking != 0;
       });
-}
-
-void keep_most(const Collected& seen, Collected& most) {
-  for (std::size_t job = 0; job < kJobSlots; ++job) {
-    most.used[job] = std::max(most.used[job], seen.used[job]);
-    most.asking[job] = std::max(most.asking[job], seen.asking[job]);
-  }
-  most.used_by_all = std::max(most.used_by_all, seen.used_by_all);
-  most.asked_by_all = std::max(most.asked_by_all, seen.asked_by_all);
-  most.lower_slot_asks |= seen.lower_slot_asks;
-}
-
-// Repeated if memory passed from one slot to another, which a sum may miss. Where that does not
-// end, the most that was seen counts: rather too much than too little.
-void collect_steadily(const SharedState& state, std::uint32_t slot, Collected& into) {
-  constexpr int kAttempts = 100;
-  Collected most;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::uint64_t moves = state.gpu.moves.load();
-    collect(state, slot, into);
-    if (state.gpu.moves.load() == moves) {
-      return;
-    }
-    keep_most(into, most);
-  }
-  into = most;
+  return into;
 }
 
 }  // namespace
@@ -103,8 +78,7 @@ Verdict judge(const MemoryDemand& demand, const MemoryRules& rules) {
 }
 
 SlotSums sum_slots(const SharedState& state, std::uint32_t slot, std::uint64_t bytes) {
-  Collected seen;
-  collect_steadily(state, slot, seen);
+  const Collected seen = collect(state, slot);
   SlotSums sums;
   sums.lower_slot_asks = seen.lower_slot_asks;
   sums.rules.total = read_checked(state.gpu.total_bytes, 0);

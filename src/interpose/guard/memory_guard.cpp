@@ -142,26 +142,6 @@ std::uint64_t MemoryGuard::release(std::uint64_t bytes) {
   return take_amount(client_.slot().memory.used, client_.id().generation, bytes);
 }
 
-std::uint64_t MemoryGuard::release_of(ClientId owner, std::uint64_t bytes) {
-  SharedState* shared = client_.shared();
-  if (shared == nullptr || !owner.valid()) {
-    return 0;
-  }
-  return take_amount(shared->clients[owner.slot].memory.used, owner.generation, bytes);
-}
-
-void MemoryGuard::take_over(ClientId owner, std::uint64_t bytes) {
-  if (owner == client_.id()) {
-    return;
-  }
-  // A sum that sees the memory in neither slot sees that something moved.
-  charge_existing(bytes);
-  if (SharedState* shared = client_.shared(); shared != nullptr) {
-    shared->gpu.moves.fetch_add(1);
-    release_of(owner, bytes);
-  }
-}
-
 MemoryView MemoryGuard::view() {
   MemoryView view;
   const SharedState* shared = client_.shared();

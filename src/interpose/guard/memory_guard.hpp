@@ -37,19 +37,11 @@ class MemoryGuard {
   // allocation or a refusal.
   [[nodiscard]] Verdict charge(std::uint64_t bytes);
 
-  // Memory that is there already and cannot be refused: a context, a module, an import that
-  // outlives its exporter.
+  // Memory that is there already and cannot be refused: what a pool of the driver has reserved.
   void charge_existing(std::uint64_t bytes);
 
   // Returns the amount that was released: never more than the client has.
   std::uint64_t release(std::uint64_t bytes);
-
-  // A process frees memory that is charged to another one. 0 if that one has gone.
-  std::uint64_t release_of(ClientId owner, std::uint64_t bytes);
-
-  // Moves a charge from another client to this one, for memory that passes by IPC. What the other
-  // no longer has is charged anew, because the memory exists.
-  void take_over(ClientId owner, std::uint64_t bytes);
 
   [[nodiscard]] MemoryView view();
 

@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -53,7 +53,6 @@ struct alignas(kPage) GpuBlock {
   SharedWord live_slots_high;
   SharedWord live_jobs_low;  // bit per job entry
   SharedWord live_jobs_high;
-  SharedWord moves;   // transfers between slots; a sum over slots that saw one is repeated
   SharedWord wanted;  // of all clients, see kWantLog
   // For the gate: SLO clients, a bit per slot. A best-effort client looks here at each launch.
   alignas(kLine) std::array<SharedWord, 2> slo_clients;

@@ -175,43 +175,11 @@ TEST_F(StateGuardTest, TotalOfTheDriverIsKept) {
 
 TEST_F(StateGuardTest, ReleaseNeverTakesMoreThanIsThere) {
   Member member;
-  Member other;
   join(member, {});
-  join(other, {});
   EXPECT_EQ(member.guard.charge(3 * kMiB), Verdict::Admitted);
   EXPECT_EQ(member.guard.release(5 * kMiB), 3 * kMiB);
   EXPECT_EQ(member.guard.release(1), 0U);
   EXPECT_EQ(folder_.report().used_bytes, 0U);
-  // By another process, also after the owner has gone and its slot has a new one.
-  EXPECT_EQ(member.guard.charge(2 * kMiB), Verdict::Admitted);
-  const ClientId owner = member.client.id();
-  EXPECT_EQ(other.guard.release_of(owner, kMiB), kMiB);
-  member.client.leave();
-  EXPECT_EQ(other.guard.release_of(owner, kMiB), 0U);
-  Member next;
-  join(next, {});
-  ASSERT_EQ(next.client.id().slot, owner.slot);
-  EXPECT_EQ(next.guard.charge(kMiB), Verdict::Admitted);
-  EXPECT_EQ(other.guard.release_of(owner, kMiB), 0U);
-  EXPECT_EQ(folder_.report().used_bytes, kMiB);
-}
-
-TEST_F(StateGuardTest, ImportedMemoryPassesToTheImporter) {
-  Member exporter;
-  Member importer;
-  join(exporter, {.job = 1});
-  join(importer, {.job = 2});
-  EXPECT_EQ(exporter.guard.charge(5 * kMiB), Verdict::Admitted);
-  const ClientId from = exporter.client.id();
-  importer.guard.take_over(from, 2 * kMiB);
-  StateReport report = folder_.report();
-  EXPECT_EQ(report.clients[0].used_bytes, 3 * kMiB);
-  EXPECT_EQ(report.clients[1].used_bytes, 2 * kMiB);
-  exporter.client.leave();
-  // The memory is there although its exporter is not.
-  importer.guard.take_over(from, kMiB);
-  importer.guard.take_over(importer.client.id(), kMiB);
-  EXPECT_EQ(folder_.report().used_bytes, 3 * kMiB);
 }
 
 TEST_F(StateGuardTest, RequestBeyondAllMeasureIsRefusedAndCountsNothing) {

@@ -273,33 +273,5 @@ TEST(StateRace, RequestWaitsForAnUndecidedOne) {
   other.join();
 }
 
-// The memory passes from hand to hand while others look for room.
-TEST(StateRace, MovingMemoryIsNeverOverlooked) {
-  const StateFolder folder;
-  constexpr std::uint64_t kMoved = 60 * kMiB;
-  std::array<Client, 3> clients;
-  for (Client& client : clients) {
-    ASSERT_EQ(folder.join(client, {.job = 1, .limit_bytes = kQuota}), StateError::None);
-  }
-  MemoryGuard first(clients[0]);
-  MemoryGuard second(clients[1]);
-  ASSERT_EQ(first.charge(kMoved), Verdict::Admitted);
-  std::atomic<bool> stop{false};
-  std::thread mover([&] {
-    while (!stop.load()) {
-      second.take_over(clients[0].id(), kMoved);
-      first.take_over(clients[1].id(), kMoved);
-    }
-  });
-  const SharedState& state = *clients[2].shared();
-  std::uint64_t least = kMoved;
-  for (int step = 0; step < 500000; ++step) {
-    least = std::min(least, sum_slots(state, clients[2].id().slot, 0).used.job);
-  }
-  stop.store(true);
-  mover.join();
-  EXPECT_EQ(least, kMoved);
-}
-
 }  // namespace
 }  // namespace carpool::interpose
