@@ -229,7 +229,6 @@ ClassEnsemble ClassEnsemble::train(const ClassRows& rows,
     }
   }
   ensemble.nets_ = std::move(best);
-  ensemble.validation_loss_ = least;
   return ensemble;
 }
 

@@ -41,7 +41,6 @@ class ClassEnsemble {
   // The class of one row of inputs.
   [[nodiscard]] int predict(const Eigen::RowVectorXd& row) const;
   [[nodiscard]] std::size_t parameters() const;
-  [[nodiscard]] double validation_loss() const { return validation_loss_; }
 
  private:
   struct Layer {
@@ -91,7 +90,6 @@ class ClassEnsemble {
                                     NumpyRandom& random);
 
   std::vector<Net> nets_;
-  double validation_loss_ = 0.0;
 };
 
 }  // namespace carpool::estimate

@@ -18,15 +18,14 @@ class DurationBelief {
   // sample makes no kernel longer than an unknown one.
   void estimate(Work& work, const KernelEstimate& known) const;
 
-  // What a kernel that was never measured is taken for: the 95th percentile of those that were;
-  // 1 ms before 32 were.
-  [[nodiscard]] Nanoseconds of_unknown() const { return unknown_ns_; }
   // The 90th percentile of measured kernels; 0 if none was measured.
   [[nodiscard]] Nanoseconds of_long() const { return long_ns_; }
 
  private:
   QuantileSketch durations_{4096};
   std::uint32_t learned_ = 0;
+  // What a kernel that was never measured is taken for: the 95th percentile of those that were;
+  // 1 ms before 32 were.
   Nanoseconds unknown_ns_ = kMillisecond;
   Nanoseconds long_ns_ = 0;
 };

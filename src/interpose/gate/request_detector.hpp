@@ -52,7 +52,6 @@ class RequestDetector {
   // the time at which its work was done, without the quiet time.
   [[nodiscard]] RequestEnd take_end(Nanoseconds now);
   [[nodiscard]] Nanoseconds finished_at() const { return finished_at_; }
-  [[nodiscard]] bool in_request() const { return in_request_; }
 
  private:
   [[nodiscard]] bool working(Nanoseconds now) const {
