@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
-#include "profile/tests/temporary_folder.hpp"
+#include "base/tests/temporary_folder.hpp"
 
 namespace carpool::measure {
 namespace {
@@ -69,7 +69,7 @@ class JournalTest : public testing::Test {
     std::ofstream(file_, std::ios::app) << bytes;
   }
 
-  profile::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::filesystem::path file_ = folder_.path() / "measurements.jsonl";
 };
 

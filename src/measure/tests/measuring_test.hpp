@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "gpu/fake/fake_telemetry.hpp"
 #include "measure/cells.hpp"
 #include "measure/worker_pool.hpp"
-#include "profile/tests/temporary_folder.hpp"
 
 namespace carpool::measure {
 
@@ -71,7 +71,7 @@ class MeasuringTest : public testing::Test {
     return dead(pid);
   }
 
-  profile::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   Plan plan_;
   gpu::FakeTelemetry telemetry_{gpu::two_fake_gpus()};
 };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
-#include "profile/tests/temporary_folder.hpp"
+#include "base/tests/temporary_folder.hpp"
 
 namespace carpool::measure {
 namespace {
@@ -187,7 +187,7 @@ TEST(Tables, SpeedsAloneComeFromMpsWhereThereAreAny) {
 }
 
 TEST(Tables, AreWrittenIntoTheFolder) {
-  const profile::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto journal = journal_of({solo("a", 10.0)});
   ASSERT_TRUE(write_tables(folder.path(), journal, plan_of({"a"})).has_value());
   for (const auto& [name, content] : make_tables(journal, plan_of({"a"}))) {

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
-#include "profile/tests/temporary_folder.hpp"
+#include "base/tests/temporary_folder.hpp"
 
 namespace carpool::profile {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/files/file.hpp"
 #include "base/files/packed_file.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "profile/dataset_merge.hpp"
 #include "profile/substitute_metrics.hpp"
-#include "profile/tests/temporary_folder.hpp"
 
 namespace carpool::profile {
 namespace {

@@ -86,7 +86,7 @@ class JobListing : public testing::Test {
     return found;
   }
   schedule::StubServer server_{1};
-  TestFolder folder_;
+  TemporaryFolder folder_;
   std::unique_ptr<store::SqliteJournal> journal_ = *store::SqliteJournal::open(folder_.path(), {});
 };
 

@@ -24,7 +24,7 @@ class Listening : public testing::Test {
                       std::filesystem::directory_iterator()));
   }
 
-  TestFolder folder_;
+  TemporaryFolder folder_;
   std::filesystem::path socket_ = folder_.path() / "s";
 };
 

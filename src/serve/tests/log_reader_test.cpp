@@ -36,7 +36,7 @@ class LogReader : public testing::Test {
                      .pause = [this](std::chrono::milliseconds) { return !stopping_; }});
   }
 
-  TestFolder folder_;
+  TemporaryFolder folder_;
   LogState state_{.attempts = 1, .over = false};
   int looks_ = 0;
   std::function<void()> then_;  // happens while the reader waits

@@ -1,17 +1,16 @@
 // An API over a scheduler with stubs around it, and a folder for its journal and outputs.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <gtest/gtest.h>
 
+#include "base/tests/temporary_folder.hpp"
 #include "schedule/tests/stubs.hpp"
 #include "serve/job_api.hpp"
 
@@ -20,25 +19,6 @@ namespace carpool::serve {
 inline const Caller caller_ann{.uid = 1000, .user = "u1000"};
 inline const Caller caller_bob{.uid = 1001, .user = "u1001"};
 inline const Caller caller_operator{.uid = 7, .user = "root", .operates = true};
-
-class TestFolder {
- public:
-  TestFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-serve-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Jobs start and end when the test says so; time stands still.
 class TestApi {
@@ -95,7 +75,7 @@ class TestApi {
   }
 
  private:
-  TestFolder folder_;
+  TemporaryFolder folder_;
   schedule::StubServer stub_;
   std::unique_ptr<store::SqliteJournal> journal_;
   EventHub events_;

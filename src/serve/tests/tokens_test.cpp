@@ -66,7 +66,7 @@ class TokenFile : public testing::Test {
     return tokens ? std::string() : tokens.error().message;
   }
   const std::string line_ = token_file_text({entry_of("0123456789abcdef", "root")});
-  TestFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(TokenFile, HasADigestAndAUserPerLine) {

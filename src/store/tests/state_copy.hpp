@@ -1,7 +1,6 @@
 // State folders for the tests of damaged, exchanged and missing journals.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,38 +9,22 @@
 
 #include <gtest/gtest.h>
 
+#include "base/tests/temporary_folder.hpp"
 #include "core/json/job_json.hpp"
 #include "core/tests/job_events.hpp"
 #include "store/sqlite_journal.hpp"
 
 namespace carpool::store {
 
-// Removed at the end of its life.
-class StateFolder {
+class StateFolder : public TemporaryFolder {
  public:
-  StateFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-store-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  StateFolder(const StateFolder&) = delete;
-  StateFolder& operator=(const StateFolder&) = delete;
-  ~StateFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
   // As the folder is now, also while its journal is open: as after kill -9.
   void copy_from(const std::filesystem::path& other) const {
-    std::filesystem::remove_all(path_);
-    std::filesystem::copy(other, path_, std::filesystem::copy_options::recursive);
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
-    std::filesystem::remove(path_ / "jobs.sqlite-shm");
+    std::filesystem::remove_all(path());
+    std::filesystem::copy(other, path(), std::filesystem::copy_options::recursive);
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+    std::filesystem::remove(path() / "jobs.sqlite-shm");
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 [[nodiscard]] inline std::unique_ptr<SqliteJournal> opened(const std::filesystem::path& folder) {

@@ -1,14 +1,16 @@
-// A temporary folder of one test.
+// An empty folder of one test, removed with its content at its end.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <gtest/gtest.h>
 
-namespace carpool::profile {
+namespace carpool {
 
 class TemporaryFolder {
  public:
@@ -23,10 +25,15 @@ class TemporaryFolder {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
+
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path write(const char* name, std::string_view text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
 
  private:
   std::filesystem::path path_;
 };
 
-}  // namespace carpool::profile
+}  // namespace carpool
