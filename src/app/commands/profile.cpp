@@ -22,20 +22,6 @@
 namespace carpool::app {
 namespace {
 
-Result<GpuInfo> find_gpu(TelemetrySource& source, unsigned index) {
-  const auto gpus = source.list_gpus();
-  if (!gpus) {
-    return tl::unexpected(gpus.error());
-  }
-  for (const GpuInfo& gpu : *gpus) {
-    if (gpu.index == index) {
-      return gpu;
-    }
-  }
-  return invalid_input(fmt::format(
-      "there is no GPU {}; the driver finds {} (see carpool gpus)", index, gpus->size()));
-}
-
 // A folder that cannot be written is an error before the program runs, not after.
 Result<void> try_folder(const std::string& folder) {
   std::error_code problem;

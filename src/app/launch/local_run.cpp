@@ -30,20 +30,6 @@ std::optional<std::uint64_t> given_bytes(const std::optional<std::string>& text)
   return text ? std::optional(parse_memory_size(*text).value_or(0)) : std::nullopt;
 }
 
-Result<GpuInfo> choose_gpu(TelemetrySource& telemetry, unsigned index) {
-  const auto gpus = telemetry.list_gpus();
-  if (!gpus) {
-    return tl::unexpected(gpus.error());
-  }
-  for (const GpuInfo& gpu : *gpus) {
-    if (gpu.index == index) {
-      return gpu;
-    }
-  }
-  return invalid_input(fmt::format(
-      "there is no GPU {}; the driver finds {} (see carpool gpus)", index, gpus->size()));
-}
-
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -66,7 +52,7 @@ Result<ShareRequest> share_request(const LocalRun& options, TelemetrySource& tel
     return invalid_input(fmt::format(
         "--mem-guarantee {} is more than --mem {}", *options.mem_guarantee, *options.mem));
   }
-  return choose_gpu(telemetry, options.gpu).map([&](GpuInfo gpu) {
+  return find_gpu(telemetry, options.gpu).map([&](GpuInfo gpu) {
     request.mps = wish_of(options, gpu);
     request.gpu = std::move(gpu);
     request.processes = telemetry.processes(options.gpu).value_or(std::vector<GpuProcess>());

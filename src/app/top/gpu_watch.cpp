@@ -49,6 +49,19 @@ Result<std::unique_ptr<TelemetrySource>> open_gpus() {
   return source;
 }
 
+Result<GpuInfo> find_gpu(TelemetrySource& gpus, unsigned index) {
+  const auto known = gpus.list_gpus();
+  if (!known) {
+    return tl::unexpected(known.error());
+  }
+  const auto found = std::ranges::find(*known, index, &GpuInfo::index);
+  if (found == known->end()) {
+    return invalid_input(fmt::format(
+        "there is no GPU {}; the driver finds {} (see carpool gpus)", index, known->size()));
+  }
+  return *found;
+}
+
 Result<GpuWatch> GpuWatch::open(const std::optional<std::string>& replay) {
   auto source = open_source(replay);
   if (!source) {

@@ -57,6 +57,8 @@ struct GpuReading {
 
 // The sensors of the GPUs of this machine. The error states what to do.
 [[nodiscard]] Result<std::unique_ptr<TelemetrySource>> open_gpus();
+// The one that a user names by its index.
+[[nodiscard]] Result<GpuInfo> find_gpu(TelemetrySource& gpus, unsigned index);
 
 class GpuWatch {
  public:
