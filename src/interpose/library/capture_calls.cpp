@@ -90,17 +90,6 @@ CAPTURE_BEGIN(cuStreamBeginCapture_v2_ptsz, PerThread, (Handle stream, int mode)
 CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph, Legacy)
 CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, PerThread)
 
-// AFTER(name, parameters, what follows a call of the program, arguments…)
-#define AFTER(NAME, PARAMETERS, FOLLOW, ...)       \
-  Status NAME PARAMETERS {                         \
-    const Call call;                               \
-    const Status status = REAL(NAME, __VA_ARGS__); \
-    if (call.counts()) {                           \
-      FOLLOW;                                      \
-    }                                              \
-    return status;                                 \
-  }
-
 #define CAPTURE_END(NAME, TWIN)                                                            \
   AFTER(                                                                                   \
       NAME,                                                                                \

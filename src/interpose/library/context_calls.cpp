@@ -52,54 +52,43 @@ void context_made(const Handle* context, int device, Status status, Made made) {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-// CONTEXT_CALL(name, parameters, what follows a call of the program, arguments…)
-#define CONTEXT_CALL(NAME, PARAMETERS, FOLLOW, ...) \
-  Status NAME PARAMETERS {                          \
-    const Call call;                                \
-    const Status status = REAL(NAME, __VA_ARGS__);  \
-    if (call.counts()) {                            \
-      FOLLOW;                                       \
-    }                                               \
-    return status;                                  \
-  }
-
-CONTEXT_CALL(cuCtxSetCurrent, (Handle context), context_changed(), context)
-CONTEXT_CALL(cuCtxPushCurrent, (Handle context), context_changed(), context)
-CONTEXT_CALL(cuCtxPushCurrent_v2, (Handle context), context_changed(), context)
-CONTEXT_CALL(cuCtxPopCurrent, (Handle * context), context_changed(), context)
-CONTEXT_CALL(cuCtxPopCurrent_v2, (Handle * context), context_changed(), context)
-CONTEXT_CALL(cuCtxCreate,
-             (Handle * context, unsigned flags, int device),
-             context_made(context, device, status, Made::Own),
-             context,
-             flags,
-             device)
-CONTEXT_CALL(cuCtxCreate_v2,
-             (Handle * context, unsigned flags, int device),
-             context_made(context, device, status, Made::Own),
-             context,
-             flags,
-             device)
-CONTEXT_CALL(cuCtxCreate_v3,
-             (Handle * context, void* affinity, int count, unsigned flags, int device),
-             context_made(context, device, status, Made::Own),
-             context,
-             affinity,
-             count,
-             flags,
-             device)
-CONTEXT_CALL(cuCtxCreate_v4,
-             (Handle * context, void* parameters, unsigned flags, int device),
-             context_made(context, device, status, Made::Own),
-             context,
-             parameters,
-             flags,
-             device)
-CONTEXT_CALL(cuDevicePrimaryCtxRetain,
-             (Handle * context, int device),
-             context_made(context, device, status, Made::Primary),
-             context,
-             device)
+AFTER(cuCtxSetCurrent, (Handle context), context_changed(), context)
+AFTER(cuCtxPushCurrent, (Handle context), context_changed(), context)
+AFTER(cuCtxPushCurrent_v2, (Handle context), context_changed(), context)
+AFTER(cuCtxPopCurrent, (Handle * context), context_changed(), context)
+AFTER(cuCtxPopCurrent_v2, (Handle * context), context_changed(), context)
+AFTER(cuCtxCreate,
+      (Handle * context, unsigned flags, int device),
+      context_made(context, device, status, Made::Own),
+      context,
+      flags,
+      device)
+AFTER(cuCtxCreate_v2,
+      (Handle * context, unsigned flags, int device),
+      context_made(context, device, status, Made::Own),
+      context,
+      flags,
+      device)
+AFTER(cuCtxCreate_v3,
+      (Handle * context, void* affinity, int count, unsigned flags, int device),
+      context_made(context, device, status, Made::Own),
+      context,
+      affinity,
+      count,
+      flags,
+      device)
+AFTER(cuCtxCreate_v4,
+      (Handle * context, void* parameters, unsigned flags, int device),
+      context_made(context, device, status, Made::Own),
+      context,
+      parameters,
+      flags,
+      device)
+AFTER(cuDevicePrimaryCtxRetain,
+      (Handle * context, int device),
+      context_made(context, device, status, Made::Primary),
+      context,
+      device)
 
 // CONTEXT_END(name, parameter, context or null, GPU, what follows success)
 #define CONTEXT_END(NAME, PARAMETER, CONTEXT, DEVICE, FOLLOW) \

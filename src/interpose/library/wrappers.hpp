@@ -2,6 +2,7 @@
 // of the same name.
 #pragma once
 
+#include "interpose/library/process.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
@@ -20,5 +21,17 @@ extern "C" {
 
 // Calls the real function of a wrapper: REAL(cuMemFree_v2, pointer).
 #define REAL(NAME, ...) call_real<decltype(NAME)>(Symbol::NAME __VA_OPT__(, ) __VA_ARGS__)
+
+// A wrapper that does something after the driver:
+// AFTER(name, parameters, what follows a call of the program, arguments…)
+#define AFTER(NAME, PARAMETERS, FOLLOW, ...)       \
+  Status NAME PARAMETERS {                         \
+    const Call call;                               \
+    const Status status = REAL(NAME, __VA_ARGS__); \
+    if (call.counts()) {                           \
+      FOLLOW;                                      \
+    }                                              \
+    return status;                                 \
+  }
 
 }  // namespace carpool::interpose
