@@ -19,7 +19,7 @@ constexpr std::array<ReasonRow, kHoldReasons> kReasons{{
     {"arrival-expected", "the next request is expected before the work would end"},
     {"slack-short", "a request with an SLO has little slack left"},
     {"tail-over-slo",
-     "the measured tail is above 90 % of the SLO; only turns in time for some seconds"},
+     "the measured tail is above 90 % of the SLO: nothing runs beside requests for some seconds"},
     {"heavy-beside-request", "the kernel is too heavy to run beside an active request"},
     {"long-for-slo",
      "the kernel is longer than a quarter of the SLO, and a request may come before it ends"},

@@ -280,8 +280,9 @@ TEST(GateHolds, HaveDistinctNamesAndWords) {
   EXPECT_EQ(words.size(), kHoldReasons);
   EXPECT_EQ(name_of(HoldReason::IterationOfOther), "iteration-of-other");
   EXPECT_EQ(name_of(HoldReason::TailOverSlo), "tail-over-slo");
-  EXPECT_EQ(words_for(HoldReason::TailOverSlo),
-            "the measured tail is above 90 % of the SLO; only turns in time for some seconds");
+  EXPECT_EQ(
+      words_for(HoldReason::TailOverSlo),
+      "the measured tail is above 90 % of the SLO: nothing runs beside requests for some seconds");
 }
 
 }  // namespace
