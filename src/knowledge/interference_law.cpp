@@ -58,23 +58,20 @@ void law_progress(const BeliefStore& store,
                   LawGroup group,
                   std::span<const double> prior,
                   std::span<double> out) {
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (!prior.empty()) {
+  if (!prior.empty()) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
       const double cost = member_costs(store, group, i, prior).total;
       out[i] = std::clamp(1.0 / (1.0 + cost), store.settings().floor, 1.0);
-      continue;
     }
+    return;
+  }
+  double load = 0.0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
     double cost = 0.0;
     for (std::size_t j = 0; j < group.size(); ++j) {
       cost += j == i ? 0.0 : law_cost(store, *group[i], *group[j]);
     }
     out[i] = law_share(store, group.size(), cost);
-  }
-  if (!prior.empty()) {
-    return;
-  }
-  double load = 0.0;
-  for (std::size_t i = 0; i < group.size(); ++i) {
     load += group[i]->activity * out[i];
   }
   const double factor = capacity_factor(load);

@@ -1,7 +1,6 @@
 #include "knowledge/latency/latency_forecast.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "knowledge/belief_store.hpp"
+
 namespace carpool::knowledge {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr double kLeastVariance = 0.03 * 0.03;  // latencies differ from run to 
 constexpr double kKnownVariance = 0.25 * 0.25;  // with more it counts as unknown
 constexpr double kSameQuantile = 1e-6;
 constexpr double kSameSlo = 1.25;  // at most this ratio
-constexpr std::uint32_t kNoWorkload = ~std::uint32_t{0};
 
 using Entry = LatencyMemory::Entry;
 constexpr std::array kNumbers = {&Entry::log_p50_ms,
@@ -118,10 +119,10 @@ void LatencyMemory::renumber(std::span<const std::uint32_t> numbers) {
   for (const auto& [key, entry] : entries_) {
     Key renamed = key;
     renamed.workload = numbers[key.workload];
-    bool whole = renamed.workload != kNoWorkload;
+    bool whole = renamed.workload != kNone;
     for (Neighbour& neighbour : renamed.beside) {
       neighbour.workload = numbers[neighbour.workload];
-      whole = whole && neighbour.workload != kNoWorkload;
+      whole = whole && neighbour.workload != kNone;
     }
     if (whole) {
       // Numbers keep their order when some are dropped.
