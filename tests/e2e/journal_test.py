@@ -59,7 +59,7 @@ class Journal(server.ServerTest):
         self.assertIn("wrong checksum at sequence 1", check.stdout)
         repair = self.journal("repair")
         self.assertEqual(repair.returncode, 1, repair.stderr)
-        self.assertIn("No submission is left of the job numbers 1.", repair.stdout)
+        self.assertIn("Lost: the submissions of jobs 1; these numbers are not used again.", repair.stdout)
         self.assertEqual(len(list(self.state.glob("jobs.sqlite.damaged-*"))), 1)
         self.start()
         self.assertEqual({job["id"] for job in self.get("/v1/history")["jobs"]}, {2, 3})

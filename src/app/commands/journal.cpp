@@ -142,11 +142,11 @@ void print_report(const store::RepairReport& report, const Output& output) {
         store::ranges_text(report.lost_events));
   }
   if (!report.lost_jobs.empty()) {
-    text += fmt::format("No submission is left of the job numbers {}.\n",
+    text += fmt::format("Lost: the submissions of jobs {}; these numbers are not used again.\n",
                         store::ranges_text(report.lost_jobs));
   }
   if (!report.incomplete_jobs.empty()) {
-    text += fmt::format("Part of the history is lost of the jobs {}.\n",
+    text += fmt::format("Lost: a part of the history of jobs {}.\n",
                         fmt::join(report.incomplete_jobs, ", "));
   }
   if (!report.damaged_file.empty()) {

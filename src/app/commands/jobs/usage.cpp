@@ -28,14 +28,15 @@ void add_usage_options(OptionSet& options, UsageOptions& usage) {
                  "WHAT",
                  "Add up by user or by job (default: user)",
                  {.choices = {"user", "job"}});
-  options.option("--since",
-                 &usage.since,
-                 "TIME",
-                 "From when on: a span such as 7d or 12h, or a date (default: 7d)",
-                 {.check = [](const std::string& text) {
-                   const auto at_s = parse_since(text, epoch_seconds());
-                   return at_s ? std::string() : at_s.error().message;
-                 }});
+  options.option(
+      "--since",
+      &usage.since,
+      "TIME",
+      "Start of the time that is added up: 7d or 12h before now, or a date (default: 7d)",
+      {.check = [](const std::string& text) {
+        const auto at_s = parse_since(text, epoch_seconds());
+        return at_s ? std::string() : at_s.error().message;
+      }});
   add_socket(options, usage.server);
 }
 
