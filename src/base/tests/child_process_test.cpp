@@ -17,6 +17,7 @@
 #include "base/files/file.hpp"
 #include "base/process/descriptor.hpp"
 #include "base/process/spawn.hpp"
+#include "base/tests/temporary_folder.hpp"
 
 namespace carpool {
 namespace {
@@ -27,13 +28,8 @@ constexpr milliseconds kLong{20'000};
 
 class ChildProcessTest : public testing::Test {
  protected:
-  std::filesystem::path folder_;
-  void SetUp() override {
-    std::string name = testing::TempDir() + "carpool-child-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 
   static Command shell(const std::string& script) {
     Command command;

@@ -1,6 +1,5 @@
 #include "base/server_clock.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -8,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
+#include "base/tests/temporary_folder.hpp"
 
 namespace carpool {
 namespace {
@@ -16,16 +16,6 @@ constexpr double kHour = 3600.0;
 
 class ServerClockTest : public testing::Test {
  public:
-  ServerClockTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-clock-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~ServerClockTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   [[nodiscard]] ClockReadings readings() {
     return {.wall = [this] { return wall_s_; }, .boot = [this] { return boot_s_; }, .boot_id = id_};
   }
@@ -41,7 +31,8 @@ class ServerClockTest : public testing::Test {
     boot_s_ = 10.0;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
   double wall_s_ = 1'000'000.0;
   double boot_s_ = 500.0;
   std::string id_ = "first";

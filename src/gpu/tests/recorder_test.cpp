@@ -1,11 +1,12 @@
 #include "gpu/replay/recorder.hpp"
 
-#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "gpu/fake/fake_telemetry.hpp"
 #include "gpu/replay/recording.hpp"
 
@@ -16,14 +17,7 @@ using namespace std::chrono_literals;
 
 class RecorderTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "carpool-recorder-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    file_ = folder_ / "r.jsonl";
-    fake_.advance(1s);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { fake_.advance(1s); }
 
   // Records this many readings of every GPU, 200 ms apart.
   Result<void> record(TelemetrySource& source, int readings) {
@@ -41,8 +35,8 @@ class RecorderTest : public testing::Test {
   }
 
   FakeTelemetry fake_{two_fake_gpus()};
-  std::filesystem::path folder_;
-  std::filesystem::path file_;
+  TemporaryFolder temporary_;
+  std::filesystem::path file_ = temporary_.path() / "r.jsonl";
 };
 
 TEST_F(RecorderTest, WritesWhatAReplayReads) {

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -6,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "knowledge/beliefs.hpp"
 #include "knowledge/tests/served_requests.hpp"
 #include "knowledge/tests/synthetic_truth.hpp"
@@ -18,13 +18,6 @@ using fake::SyntheticTruth;
 
 class BeliefsFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] std::filesystem::path file() const { return folder_ / "beliefs.json"; }
 
   static void teach(Beliefs& beliefs) {
@@ -57,7 +50,8 @@ class BeliefsFile : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(BeliefsFile, MissingFileGivesEmptyBeliefs) {

@@ -1,5 +1,4 @@
 // Counts that jobs report: steps and lines of output.
-#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 
 #include "base/files/file.hpp"
 #include "base/files/step_file_format.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "observe/output_count.hpp"
 #include "observe/step_count.hpp"
 
@@ -16,18 +16,12 @@ namespace {
 
 class ProgressCountTest : public testing::Test {
  protected:
-  ProgressCountTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void print(const std::string& text) {
     std::ofstream(folder_ / "stdout", std::ios::app | std::ios::binary) << text;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(ProgressCountTest, StepsAreReadWithTheTimeOfTheLast) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/tests/temporary_folder.hpp"
 #include "gpu/cupti/window_format.hpp"
 #include "observe/progress_watch.hpp"
 
@@ -21,15 +21,11 @@ namespace carpool::observe::fake {
 class WatchedFiles : public testing::Test {
  protected:
   WatchedFiles() {
-    std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     for (const JobId job : {7, 8}) {
       EXPECT_TRUE(gpu::WindowFile::create(file_of(job), std::nullopt).has_value());
       jobs_.push_back({.job = job, .attempt = 1, .window_file = file_of(job)});
     }
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::filesystem::path file_of(JobId job) const {
     return folder_ / std::to_string(job);
@@ -109,7 +105,8 @@ class WatchedFiles : public testing::Test {
     ::close(file);
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
   std::vector<WatchedJob> jobs_;
   std::map<JobId, std::vector<KernelWindow>> windows_;
   std::vector<std::string> told_;

@@ -1,7 +1,6 @@
 #include "store/sqlite_journal.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -16,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
+#include "base/tests/temporary_folder.hpp"
 #include "core/tests/job_events.hpp"
 #include "core/workload_identity.hpp"
 
@@ -24,13 +24,6 @@ namespace {
 
 class SqliteJournalTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-store-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] std::unique_ptr<SqliteJournal> open(std::size_t replay_ended = 1000) const {
     auto journal = SqliteJournal::open(folder_, {.replay_ended = replay_ended});
     EXPECT_TRUE(journal) << journal.error().message;
@@ -41,7 +34,8 @@ class SqliteJournalTest : public ::testing::Test {
     return journal ? std::string() : journal.error().message;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 std::vector<JobEvent> replayed(const SqliteJournal& journal) {
