@@ -153,7 +153,7 @@ class RunTest(cli.CarpoolTest):
     def test_best_effort_without_mps_says_what_it_is(self):
         seen, said = self.variables("--mps", "off", "--best-effort")
         self.assertEqual(seen, {"CLASS": "best-effort"})
-        self.assertIn("run only while no request", said)
+        self.assertIn("run only between the requests of programs with --slo", said)
         self.assertEqual(self.variables("--mps", "off", "--best-effort", "--policy", "time")[1], "")
         self.refuses("run", "--mps", "off", "--best-effort", "--policy", "orion", "--", "true", env=self.env,
                      says=("--policy orion needs MPS", "leave --policy out"))

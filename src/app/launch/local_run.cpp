@@ -88,7 +88,8 @@ Result<void> check_policy(const LatencySettings& latency, bool mps) {
   }
   if (!latency.policy) {
     log_info(
-        "without MPS, its kernels run only while no request of a program with --slo is active");
+        "without MPS, its kernels run only between the requests of programs with --slo, and while "
+        "such a program still launches");
   }
   return {};
 }

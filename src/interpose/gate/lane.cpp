@@ -19,7 +19,7 @@ static_assert(kClientSlots < kSlotMask);
 [[nodiscard]] Lane read(std::uint64_t word, Nanoseconds now) {
   const auto owner = static_cast<std::uint32_t>(word & kSlotMask);
   const auto until = static_cast<Nanoseconds>(word >> kSlotBits);
-  // A damaged word must not hold anybody.
+  // A damaged word holds no client.
   if (owner == 0 || owner > kClientSlots || now >= until) {
     return {};
   }
