@@ -41,11 +41,11 @@ tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
   return fail(ErrorCode::Internal, fmt::format("{}: {}: {}", where, what, words));
 }
 
-// The name to read a file by. For its log SQLite makes files beside it, which it cannot on a disk
-// that nobody can write. They are there if the last writer was killed; else the file does not
+// The name to read a file by. For its log SQLite makes files beside it, which it cannot on a
+// read-only disk. They are there if the last writer was killed; else the file does not
 // change, and SQLite is told so (https://sqlite.org/uri.html).
 std::string name_to_read(const std::filesystem::path& path) {
-  const std::string file = path.lexically_normal();
+  std::string file = path.lexically_normal();
   const bool log_written = ::access((file + "-wal").c_str(), F_OK) == 0;
   if (log_written || ::access(file.c_str(), W_OK) == 0 || errno != EROFS) {
     return file;
