@@ -103,21 +103,18 @@ class PartitionJudge {
         if (!learned.contains(size)) {
           learned[size] = best_fixed_partition(dataset_, named.objective, seen, size);
         }
-        const auto add = [&](const char* policy, std::optional<std::size_t> pick) {
-          if (pick) {
+        // Only where they were measured: without 100 % each, the nearest limits may be 10 and 90 %.
+        const auto add = [&](const char* policy, const std::vector<double>& limits) {
+          if (const auto pick = pick_measured(*comparison, limits)) {
             tally_.add(policy,
                        named,
                        comparison->campaign,
                        judge_pick(dataset_, named.objective, *comparison, *pick));
           }
         };
-        // Another partition does not stand for one with a name: without 100 % each, the nearest
-        // may be 10 and 90 %.
-        const std::vector<double> all(size, kAllThreads);
-        const std::vector<double> equal(size, kAllThreads / static_cast<double>(size));
-        add("100 % each", pick_measured(*comparison, all));
-        add("equal shares", pick_measured(*comparison, equal));
-        add("best fixed split", pick_nearest(*comparison, learned[size]));
+        add("100 % each", std::vector<double>(size, kAllThreads));
+        add("equal shares", std::vector<double>(size, kAllThreads / static_cast<double>(size)));
+        add("best fixed split", learned[size]);
       }
     }
   }

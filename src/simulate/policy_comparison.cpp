@@ -26,6 +26,18 @@ schedule::RecoveryRule usual_recovery(std::string_view preconditions) {
   return preconditions == "aegis" ? schedule::RecoveryRule::Aegis : schedule::RecoveryRule::Reserve;
 }
 
+// To be called with the number of jobs that a run is done with; calls on_jobs with those added.
+std::function<void(std::size_t, std::size_t)> job_counter(const ComparisonSettings& settings,
+                                                          const std::string& run) {
+  return
+      [&settings, run, told = std::size_t{0}](std::size_t jobs, std::size_t /*possible*/) mutable {
+        if (settings.on_jobs) {
+          settings.on_jobs(run, jobs - told);
+        }
+        told = jobs;
+      };
+}
+
 }  // namespace
 
 Result<ComparedPolicy> parse_compared_policy(std::string_view text,
@@ -117,13 +129,7 @@ Result<std::vector<ComparisonRow>> compare_policies(
       one.seed = settings.seed_of(i);
       one.keep_moments = settings.keep_moments && i == 0;
       const std::string name = fmt::format("{}, {} of {}", policy.text, i + 1, settings.runs());
-      std::size_t told = 0;
-      const auto tell = [&](std::size_t jobs, std::size_t /*possible*/) {
-        if (settings.on_jobs) {
-          settings.on_jobs(name, jobs - told);
-        }
-        told = jobs;
-      };
+      const auto tell = job_counter(settings, name);
       auto result = settings.shuffles > 0
                         ? simulate(shuffled(trace, settings.order_of(i)), cluster, truth, one, tell)
                         : simulate(trace, cluster, truth, one, tell);

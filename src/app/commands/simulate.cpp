@@ -150,6 +150,24 @@ Result<void> write_report(const SimulateOptions& options,
   return {};
 }
 
+void print_comparison(const PolicyComparisonFacts& facts,
+                      const std::vector<simulate::ComparisonRow>& rows,
+                      const Output& output) {
+  if (output.json()) {
+    output.print_json(policy_comparison_json(facts, rows));
+    return;
+  }
+  output.heading(fmt::format("{}: {} jobs on {}, truth {}, belief {}, mean of {} run{}",
+                             facts.trace,
+                             facts.jobs,
+                             facts.cluster,
+                             facts.truth,
+                             facts.belief,
+                             facts.runs,
+                             facts.runs == 1 ? "" : "s"));
+  output.print(policy_comparison_table(rows, output.colour()));
+}
+
 Result<void> run_simulate(const SimulateOptions& options, const CommandContext& context) {
   if (auto checked = check_simulate_options(options); !checked) {
     return checked;
@@ -200,19 +218,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
   if (!rows) {
     return tl::unexpected(rows.error());
   }
-  if (context.output.json()) {
-    context.output.print_json(policy_comparison_json(facts, *rows));
-  } else {
-    context.output.heading(fmt::format("{}: {} jobs on {}, truth {}, belief {}, mean of {} run{}",
-                                       facts.trace,
-                                       facts.jobs,
-                                       facts.cluster,
-                                       facts.truth,
-                                       facts.belief,
-                                       runs,
-                                       runs == 1 ? "" : "s"));
-    context.output.print(policy_comparison_table(*rows, context.output.colour()));
-  }
+  print_comparison(facts, *rows, context.output);
   if (options.per_job) {
     const std::string table = simulate::job_outcomes_csv(*rows, settings);
     if (auto written = write_file(*options.per_job, table); !written) {
