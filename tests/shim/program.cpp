@@ -334,6 +334,7 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-and-ask-between", run_serve_and_ask_between},
       {"serve-with-error", run_serve_with_error},
       {"serve-after-strays", run_serve_after_strays},
+      {"serve-at-random", run_serve_at_random},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

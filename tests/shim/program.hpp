@@ -113,6 +113,7 @@ int run_serve_for_another(Program& program, int requests);
 int run_serve_and_ask_between(Program& program, int requests);
 int run_serve_with_error(Program& program, int requests);
 int run_serve_after_strays(Program& program, int requests);
+int run_serve_at_random(Program& program, int steps);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);

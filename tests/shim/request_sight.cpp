@@ -49,4 +49,8 @@ std::uint64_t RequestSight::busy() const {
   return words_ == nullptr ? 0 : words_->busy.load() % interpose::kLaunchedAhead;
 }
 
+std::uint64_t RequestSight::waiting() const {
+  return words_ == nullptr ? 0 : words_->waiting.load();
+}
+
 }  // namespace carpool::shim_test

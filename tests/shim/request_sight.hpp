@@ -15,6 +15,7 @@ class RequestSight {
   [[nodiscard]] bool request_is_active() const;
   // How many declared requests, waits and callbacks are open.
   [[nodiscard]] std::uint64_t busy() const;
+  [[nodiscard]] std::uint64_t waiting() const;  // threads
 
  private:
   const interpose::SharedState* state_ = nullptr;

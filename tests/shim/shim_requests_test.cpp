@@ -124,6 +124,14 @@ TEST_F(ShimRequests, AnEventBehindAnEarlierLaunchKeepsNoRequest) {
   EXPECT_LE(once_shown(between, [](std::uint64_t seen) { return seen <= 30; }), 30U);
 }
 
+TEST_F(ShimRequests, NothingIsLeftOfThemWhateverThreadsDo) {
+  settings("sms = 132");
+  const Values seen = served("serve-at-random", 2000);
+  EXPECT_EQ(seen.at("busy"), 0U);
+  EXPECT_EQ(seen.at("waiting"), 0U);
+  EXPECT_EQ(seen.at("active"), 0U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {
