@@ -335,6 +335,7 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-with-error", run_serve_with_error},
       {"serve-after-strays", run_serve_after_strays},
       {"serve-at-random", run_serve_at_random},
+      {"serve-beside-captures", run_serve_beside_captures},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

@@ -114,6 +114,7 @@ int run_serve_and_ask_between(Program& program, int requests);
 int run_serve_with_error(Program& program, int requests);
 int run_serve_after_strays(Program& program, int requests);
 int run_serve_at_random(Program& program, int steps);
+int run_serve_beside_captures(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);
@@ -139,8 +140,11 @@ int run_routes(Program& program, int count);
 int run_old_driver(Program& program, int count);
 int run_absent(Program& program, int count);
 
-// One stream is captured again and again.
-int capture_until(Program& program, const std::atomic<bool>& stop);
+// One stream is captured again and again. While the mode is global, no other thread may ask or
+// wait.
+inline constexpr int kGlobalCapture = 0;
+inline constexpr int kRelaxedCapture = 2;
+int capture_until(Program& program, const std::atomic<bool>& stop, int mode = kGlobalCapture);
 
 // A library of NVIDIA's, and a function of it that makes it look for the driver. Returns the exit
 // code.

@@ -124,6 +124,12 @@ TEST_F(ShimRequests, AnEventBehindAnEarlierLaunchKeepsNoRequest) {
   EXPECT_LE(once_shown(between, [](std::uint64_t seen) { return seen <= 30; }), 30U);
 }
 
+TEST_F(ShimRequests, ACaptureOfAnotherThreadHidesNone) {
+  settings("sms = 132");
+  const auto beside = [&] { return served("serve-beside-captures", 20).at("seen_percent"); };
+  EXPECT_GE(once_shown(beside, [](std::uint64_t seen) { return seen >= 90; }), 90U);
+}
+
 TEST_F(ShimRequests, NothingIsLeftOfThemWhateverThreadsDo) {
   settings("sms = 132");
   const Values seen = served("serve-at-random", 2000);

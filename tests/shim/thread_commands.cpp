@@ -220,6 +220,31 @@ int run_serve_with_error(Program& program, int requests) {
   return server.failures;
 }
 
+// Requests of 20 ms, in turns waited for later and asked about; meanwhile a thread captures graphs.
+int run_serve_beside_captures(Program& program, int requests) {
+  constexpr int kNotReady = 600;
+  Server server(program, "spin_20000us");
+  Looks looks;
+  std::atomic<bool> stop{false};
+  int others = 0;
+  std::thread capturing([&] { others = capture_until(program, stop, kRelaxedCapture); });
+  for (int request = 0; request < requests; ++request) {
+    server.launch();
+    server.record();
+    looks.look_for(std::chrono::milliseconds{10});
+    while (request % 2 == 1 && program.cuda("cuEventQuery", server.event) == kNotReady) {
+      pause_for(std::chrono::milliseconds{1});
+    }
+    server.wait_for_event();
+    pause_for(std::chrono::milliseconds{5});
+  }
+  stop.store(true);
+  capturing.join();
+  looks.report();
+  report_gate();
+  return server.failures + others;
+}
+
 // Requests of 1.5 s; the program asks now and then whether they are done.
 int run_serve_long(Program& program, int requests) {
   constexpr int kNotReady = 600;

@@ -87,7 +87,7 @@ void report_timing(const interpose::StateReader& reader) {
 
 }  // namespace
 
-int capture_until(Program& program, const std::atomic<bool>& stop) {
+int capture_until(Program& program, const std::atomic<bool>& stop, int mode) {
   constexpr unsigned kNonBlocking = 1;
   const DriverDoor& cuda = program.cuda;
   Handle stream = nullptr;
@@ -95,7 +95,7 @@ int capture_until(Program& program, const std::atomic<bool>& stop) {
   int failures = cuda("cuCtxSetCurrent", program.context) != 0 ? 1 : 0;
   failures += cuda("cuStreamCreate", &stream, kNonBlocking) != 0 ? 1 : 0;
   while (!stop.load()) {
-    failures += cuda("cuStreamBeginCapture_v2", stream, 0) != 0 ? 1 : 0;
+    failures += cuda("cuStreamBeginCapture_v2", stream, mode) != 0 ? 1 : 0;
     for (int i = 0; i < kLaunchesAtOnce; ++i) {
       failures += program.launch("cuLaunchKernel", stream) != 0 ? 1 : 0;
     }

@@ -10,17 +10,21 @@ namespace carpool::interpose {
 
 namespace {
 
-// Best-effort processes follow events on a GPU that has an SLO client, SLO processes always.
+// Best-effort processes follow events on a GPU that has an SLO client, SLO processes always: that
+// calls nothing of the driver, which a capture of another thread would forbid.
 void recorded(Handle event, const StreamPlace& place, Status status) {
-  event_recorded(event, stream_key(place.stream, place.twin));
-  if (capture_alive() || status != kSuccess) {
+  const StreamKey stream = stream_key(place.stream, place.twin);
+  event_recorded(event, stream);
+  if (status != kSuccess) {
     return;
   }
   Device& device = current_device();
-  if (asks(device)) {
+  if (device.gate.side == GateSide::Slo) {
+    if (!is_captured(stream)) {
+      device.gate.slo.recorded(device.client, event, stream);
+    }
+  } else if (!capture_alive() && asks(device)) {
     device.gate.best_effort.event_recorded(event, place);
-  } else if (device.gate.side == GateSide::Slo) {
-    device.gate.slo.recorded(device.client, event, stream_key(place.stream, place.twin));
   }
 }
 

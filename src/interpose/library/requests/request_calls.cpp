@@ -24,7 +24,7 @@ Awaited the_stream(Handle stream, Twin twin) {
 // Whether work is done: the answer tells of what the driver had before it was asked.
 class Question {
  public:
-  Question(const Call& call, const Awaited& awaited) : device_(slo_device_of_work(call)) {
+  Question(const Call& call, const Awaited& awaited) : device_(slo_device(call)) {
     if (device_ != nullptr) {
       reach_ = device_->gate.slo.asked(awaited);
     }
