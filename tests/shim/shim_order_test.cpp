@@ -72,6 +72,16 @@ TEST_F(WorkOrderTest, AnEventIsBehindWorkUntilThatIsDone) {
   EXPECT_FALSE(order_->has_event_behind(0));
 }
 
+TEST_F(WorkOrderTest, AnEventIsBehindTheLastLaunchOnItsOwnGpuOnly) {
+  const auto other_gpu = std::make_unique<WorkOrder>(&waits_for_legacy);
+  other_gpu->launched(kCompute, now_);
+  launch(kCompute);  // the last one of the thread, with the same number and place
+  other_gpu->recorded(a_, kCompute);
+  EXPECT_FALSE(other_gpu->has_event_behind(0));
+  order_->recorded(b_, kCompute);
+  EXPECT_TRUE(order_->has_event_behind(0));
+}
+
 TEST_F(WorkOrderTest, AWaitSaysNothingOfOtherStreams) {
   launch(kCompute);
   launch(kCopies, 2);
